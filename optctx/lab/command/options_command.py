@@ -24,7 +24,7 @@ from optctx.lab.command.files import read_file
 from optctx.lab.command.groups import Out, out
 from optctx.lab.lookup import MOST_BYTES, Difference, compare, facts_as_json, facts_as_rows, load_facts
 from optctx.lab.settings import argument, setting
-from optctx.tables import Table
+from optctx.lab.tables import Table
 from optctx.wording import did_you_mean, nearest
 
 # As in Option.type and Option.scope

@@ -18,7 +18,7 @@ from optctx.lab.command.groups import Base, File, Input, Out, out
 from optctx.lab.settings import group
 from optctx.lab.sweep.plan import judge_targets
 from optctx.lab.sweep.recording import Recorded, recorded
-from optctx.tables import Table
+from optctx.lab.tables import Table
 from optctx.wording import counted
 
 

@@ -18,6 +18,7 @@ from optctx.lab.command.console import printed, put, say, show, status
 from optctx.lab.command.groups import FILE, Base, Input, Out, out
 from optctx.lab.settings import argument, group, setting
 from optctx.lab.sweep.plan import Limits
+from optctx.lab.tables import Table
 from optctx.lab.timing import (
     Compared,
     Measuring,
@@ -26,7 +27,6 @@ from optctx.lab.timing import (
     find_harness,
     read_case,
 )
-from optctx.tables import Table
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from optctx.lab.rank.ranking import Effect, Ranking
+from optctx.lab.tables import Table
 from optctx.lab.trials.tables import percent, record
-from optctx.tables import Table
 from optctx.wording import counted
 
 _FUNCTIONS = 5  # of those that read an option, in JSON

@@ -15,7 +15,7 @@ from optctx.lab.trials.trial import STATES, Trial
 from optctx.wording import counted
 
 if TYPE_CHECKING:
-    from optctx.tables import Cell, Table
+    from optctx.lab.tables import Cell, Table
 
 _DIGEST_SHOWN = 12  # hexadecimal digits in the table; JSON and CSV have all 64
 _TEXTS = ("file", "passes", "state", "digest")
@@ -56,7 +56,7 @@ def as_table(trials: Sequence[Trial], goal: Goal | None = None, top: int | None 
     there is one, and for state and error if a trial has no object. Baselines come first, then the first `top`
     of the others. With `goal`, the best trial of each file is repeated at the end.
     """
-    from optctx.tables import Table
+    from optctx.lab.tables import Table
 
     names = _options(trials)
     own = [trial for trial in trials if trial.number >= 0]

@@ -11,10 +11,10 @@ from typing import Any
 import msgspec
 
 from optctx.lab.repeat import Source, arguments_of, reproduction, shown_lines, unknown_options
+from optctx.lab.tables import Table
 from optctx.lab.trials import STATES, Goal, Trial, tables
 from optctx.lab.trials.tables import record, settings_text
 from optctx.lab.tuning.results import Tuned
-from optctx.tables import Table
 from optctx.wording import counted, time_unit
 
 
