@@ -240,14 +240,6 @@ void add_image(nb::module_& m) {
         "(layout, [(name, address of the Option)] by name) after checking every entry. Leaves out what is not in "
         "`image` and does not check out.");
     m.def(
-        "registry_layouts",
-        [] {
-            std::vector<std::string> names;
-            for (const auto& layout : image::registry_layouts) names.emplace_back(layout.name);
-            return names;
-        },
-        "The names of the layouts that `walk_registry` knows.");
-    m.def(
         "read_checked",
         [](std::uintptr_t address, std::size_t size, const char* what) {
             return to_bytes(image::load_bytes(address, size, what));

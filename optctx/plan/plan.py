@@ -6,7 +6,7 @@ from bisect import bisect_right
 from collections.abc import Mapping
 
 from optctx._native import Kind, Ownership, Readers, Region, Role, Sites, Uses
-from optctx.arch.processor import NumberedFunctions
+from optctx.arch.code import NumberedFunctions
 from optctx.image.facts.interceptions import DEBUG_OUTPUT
 from optctx.image.options import RegisteredOption
 from optctx.image.storage_beside import Printing, StateBeside

@@ -1,4 +1,4 @@
-"""x86-64: implements `optctx.arch.processor.Processor`."""
+"""x86-64."""
 
 from optctx.arch.x86_64.intercepting import (
     branch_to,
@@ -33,5 +33,5 @@ decoder_package = "capstone"
 
 
 def tactic_name(tactic: int) -> str:
-    """See `Processor`."""
+    """Return the name of a tactic, for reports."""
     return Tactic(tactic).name.lower()

@@ -35,7 +35,7 @@ from rich.segment import Segment
 from rich.text import Text
 
 from optctx.children.death import printed_to
-from optctx.tables import Table
+from optctx.lab.rich_table import Table
 from optctx.wording import counted, printable
 
 _WIDE = 1000  # characters; tables are no wider than they need to be

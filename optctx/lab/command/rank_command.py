@@ -18,9 +18,9 @@ from optctx.lab.command.groups import Base, File, Input, Keep, Out, Try, out
 from optctx.lab.command.inputs import note_skipped
 from optctx.lab.experiment import Limits
 from optctx.lab.rank import Effect, Estimate, Ranking, rank
+from optctx.lab.rich_table import Table
 from optctx.lab.settings import group, positive, seconds, setting
 from optctx.lab.tables import percent, record, rows_of, table_of
-from optctx.tables import Table
 from optctx.wording import counted
 
 _FUNCTIONS = 5  # of those that read an option, in JSON

@@ -15,6 +15,7 @@ from optctx.errors import Interrupted, OptctxError
 from optctx.lab.command.console import printed, put, say, show, status
 from optctx.lab.command.groups import Base, File, Input, Out, out
 from optctx.lab.experiment import Limits
+from optctx.lab.rich_table import Table
 from optctx.lab.settings import group, setting
 from optctx.lab.timing import (
     Compared,
@@ -22,7 +23,6 @@ from optctx.lab.timing import (
     NoHarnessError,
     compare_settings,
 )
-from optctx.tables import Table
 
 
 @dataclass(frozen=True)

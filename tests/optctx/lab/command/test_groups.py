@@ -16,7 +16,7 @@ from optctx import OptionContext
 from optctx.lab.command import console
 from optctx.lab.command.groups import Base, Input
 from optctx.lab.command.main import main, make_parser, parse
-from optctx.tables import Table
+from optctx.lab.rich_table import Table
 from tests.support.alone import alone
 from tests.support.ir_texts import COUNTED, UNROLL, X86
 from tests.support.rows import rows
