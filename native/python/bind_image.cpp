@@ -188,6 +188,7 @@ void add_image(nb::module_& m) {
             },
             "address"_a, "size"_a, "What the file says is there before anything has run; zeros in .bss.")
         .def("contains", &image::Library::contains, "address"_a)
+        .def("is_slot", &image::Library::is_slot, "address"_a, "Whether it is one of the global offset table.")
         .def("pointers_into", &image::Library::pointers_into, "spans"_a,
              "(its address, what it points at) of each pointer in the image's data into one of the spans.")
         .def_prop_ro(

@@ -18,6 +18,7 @@ from optctx._native import (
     symbol_near,
     walk_registry,
 )
+from optctx.arch import processor
 from optctx.image.abi import OptionType, element_size, parse_vtable_name
 from optctx.image.facts import mangled_names
 from optctx.image.facts.mangled_names import (
@@ -35,6 +36,7 @@ _VTABLE_HEAD = 16  # bytes of offset-to-top and RTTI before the address point
 _SMALLEST = 0xA0  # bytes of an option with a value, its default and a parser; on the heap nothing says more
 _LIST = 0x50  # bytes of a list before its parser
 _HEAD = 0x50  # bytes of an Option before its value can come
+_ENTRANCE = 8  # bytes of a function
 _EARLIEST, _SAMPLE = 0x60 // WORD, 24  # words: where a value's default can begin; what is looked at for it
 _CHOOSING = ("getNumOptions", "getOptionEj", "getDescription", "getOptionValueEj")  # as in `Choices`
 
@@ -325,5 +327,8 @@ def has_callback(image: Image, words: Sequence[int]) -> bool:
     manager, invoker = words[-2], words[-1]  # std::function is the last member: {..., manager, invoker}
     if manager == 0:
         return False
-    function = image.findings.function_at(invoker) if image.contains(invoker) else None
-    return function is None or not re.search(mangled_names.IDLE_CALLBACK, function.name)
+    if not image.contains(invoker):
+        return True
+    function = image.findings.function_at(invoker)
+    named = function is not None and re.search(mangled_names.IDLE_CALLBACK, function.name)
+    return not (named or processor.only_returns(image.initial_bytes(invoker, _ENTRANCE)))

@@ -157,7 +157,7 @@ def _question(
 def _decode(
     image: Image, spans: list[tuple[int, int]], others: list[tuple[int, int]], printing: Printing | None
 ) -> References:
-    pointers = find_pointers(image, spans)
+    pointers = find_pointers(image, sorted([*spans, *others]))
     tables = [(table.address, table.size) for table in pointers.tables]
     spans = sorted([*spans, *others, *tables])
     found = processor.find_references_to(image, spans, pointers.windows())

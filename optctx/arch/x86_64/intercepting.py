@@ -22,7 +22,13 @@ from optctx.arch.x86_64.decoder import decoder
 from optctx.arch.x86_64.decoding import LONGEST
 
 _BRANCH = 5  # bytes of call rel32 and jmp rel32
+_RETURNS = re.compile(rb"(\xf3\x0f\x1e\xfa)?\xf3?\xc3")  # ret, perhaps behind endbr64
 _JUMP = b"\xe9"
+
+
+def only_returns(code: bytes) -> bool:
+    """Tell whether a function that begins with this code does nothing."""
+    return _RETURNS.match(code) is not None
 
 
 def find_branches(image: Library, targets: Mapping[int, str]) -> Iterator[Entrance]:
