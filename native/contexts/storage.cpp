@@ -24,6 +24,12 @@ bool is_value(const values::Region& region) noexcept {
 
 }  // namespace
 
+// The block that the written regions are copied to, and the characters of the newer strings in it, by their order.
+struct Copies {
+    std::unique_ptr<values::Block> block;
+    std::vector<values::Characters> characters;
+};
+
 // What the copies of all entries into contexts of one space have in common.
 struct CopyPlan {
     explicit CopyPlan(const std::vector<values::Region>& regions) : at(regions.size()) {
@@ -46,7 +52,7 @@ struct CopyPlan {
     std::vector<std::uint32_t> slots{};  // of the regions that are copied, into one block
     std::size_t bytes = 0;
     // Blocks are reused but never freed: LLVM may have kept an address into them.
-    std::vector<std::unique_ptr<values::Block>> idle{};
+    std::vector<Copies> idle{};
     std::size_t blocks = 0;       // idle or not
     std::vector<std::size_t> at;  // by slot: bytes from the start of the block
     // In the block of the written regions, the words that LLVM writes: strings that it may assign to, other values of
@@ -55,7 +61,8 @@ struct CopyPlan {
     Offsets hot_words{};
     std::size_t state_from = 0;
     std::size_t occurrences_from = 0;
-    std::vector<std::uint32_t> string_slots{};  // of the first hot words
+    std::vector<std::uint32_t> string_slots{};       // of the first hot words
+    std::vector<std::uint32_t> long_string_slots{};  // of newer strings, which are compared and given as a whole
 
 private:
     Offsets strings_{};
@@ -65,19 +72,20 @@ private:
 
     void add_hot_words(std::uint32_t slot, const values::Region& region) {
         const auto word = [begin = at[slot]](std::size_t offset) { return static_cast<std::uint32_t>(begin + offset); };
+        if (region.ownership == values::Ownership::long_string) long_string_slots.push_back(slot);
         if (region.role != values::Role::option) {
+            if (region.ownership == values::Ownership::long_string) return;
             if (!region.pointers.empty()) return;  // a constant table
             Offsets& words = region.role == values::Role::state ? state_ : values_;
             for (std::size_t offset = 0; offset < region.size; offset += word_size) words.push_back(word(offset));
             return;
         }
-        if (region.ownership == values::Ownership::list || region.ownership == values::Ownership::list_of_strings)
-            throw std::runtime_error("a list cannot be copied for each activation");
+        if (region.kind == values::Kind::list) throw std::runtime_error("a list cannot be copied for each activation");
         occurrences_.push_back(word(offsetof(image::RawOption, occurrences)));
         if (region.ownership == values::Ownership::string) {
             strings_.push_back(word(region.value_offset));
             string_slots.push_back(slot);
-        } else {
+        } else if (region.ownership != values::Ownership::long_string) {
             values_.push_back(word(region.value_offset));
         }
     }
@@ -97,17 +105,18 @@ CopyPlan& plan_of(const values::Space& space) {
     return plans.by_space.at(&space);
 }
 
-std::unique_ptr<values::Block> take_block(CopyPlan& plan) {
+Copies take_copies(CopyPlan& plan) {
     const std::lock_guard lock(plans.mutex);
     if (plan.idle.empty()) {
         plan.idle.reserve(plan.blocks + 1);  // for all of them: giving one back cannot fail
-        auto block = std::make_unique<values::Block>(plan.bytes);
+        Copies made{std::make_unique<values::Block>(plan.bytes),
+                    std::vector<values::Characters>(plan.long_string_slots.size())};
         ++plan.blocks;
-        return block;
+        return made;
     }
-    std::unique_ptr<values::Block> block = std::move(plan.idle.back());
+    Copies copies = std::move(plan.idle.back());
     plan.idle.pop_back();
-    return block;
+    return copies;
 }
 
 }  // namespace
@@ -123,7 +132,8 @@ Storage::Storage(const values::Space& space, std::vector<void*> values)
       layout_(space.layout()),
       plan_(plan_of(space)),
       view_(std::move(values)),
-      written_(take_block(plan_)),
+      copies_(std::make_unique<Copies>(take_copies(plan_))),
+      written_(copies_->block.get()),
       pristine_(plan_.hot_words.size()) {
     view_.resize(layout_->size());
     copy();
@@ -134,7 +144,7 @@ Storage::~Storage() {
         if (std::memcmp(written_->data() + plan_.hot_words[i], &pristine_[i], word_size) == 0)
             values::release_value(regions_[plan_.string_slots[i]], object(plan_.string_slots[i]));
     const std::lock_guard lock(plans.mutex);
-    plan_.idle.push_back(std::move(written_));
+    plan_.idle.push_back(std::move(*copies_));
 }
 
 void Storage::lead(Context* owner, views::Reads* reads) noexcept {
@@ -149,8 +159,12 @@ void Storage::copy() {
     for (const std::uint32_t slot : plan_.slots) {
         const values::Region& region = regions_[slot];
         std::uint8_t* copy = object(slot);
-        values::copy_object(region, view_[slot], copy);
-        values::share_value(region, copy);
+        if (region.ownership == values::Ownership::long_string) {
+            give_string(slot, view_[slot]);
+        } else {
+            values::copy_object(region, view_[slot], copy);
+            values::share_value(region, copy);
+        }
         view_[slot] = copy;
     }
     for (const std::uint32_t slot : plan_.slots) {
@@ -160,6 +174,16 @@ void Storage::copy() {
         }
     }
     note_pristine();
+}
+
+// Give the copy of a region with a newer string all that `from` has.
+void Storage::give_string(std::uint32_t slot, const void* from) {
+    values::copy_but_string(regions_[slot], from, object(slot));
+    const auto& slots = plan_.long_string_slots;
+    const auto at = static_cast<std::size_t>(std::lower_bound(slots.begin(), slots.end(), slot) - slots.begin());
+    string_sources_.resize(slots.size());
+    string_sources_[at] = from;
+    values::give_string(regions_[slot], object(slot), from, copies_->characters[at]);
 }
 
 // Return this thread's copy of a region, or null.
@@ -178,6 +202,10 @@ void Storage::reset() {
         std::memcpy(word, &pristine_[i], word_size);
         values::share_value(regions_[plan_.string_slots[i]], object(plan_.string_slots[i]));
     }
+    for (std::size_t i = 0; i < plan_.long_string_slots.size(); ++i) {
+        const std::uint32_t slot = plan_.long_string_slots[i];
+        values::give_string(regions_[slot], object(slot), string_sources_[i], copies_->characters[i]);
+    }
     // Most of what entering a scope costs. The compiler cannot know that no word is a member of the vectors.
     const std::uint32_t* const words = plan_.hot_words.data();
     const std::uint64_t* const pristine = pristine_.data();
@@ -192,6 +220,10 @@ bool Storage::is_written() const noexcept {
             if (std::memcmp(written_->data() + plan_.hot_words[i], &pristine_[i], word_size) != 0) return false;
         return true;
     };
+    for (std::size_t i = 0; i < plan_.long_string_slots.size(); ++i) {
+        const std::uint32_t slot = plan_.long_string_slots[i];
+        if (!values::same_string(regions_[slot], object(slot), string_sources_[i])) return true;
+    }
     return !is_pristine(0, plan_.state_from) || !is_pristine(plan_.occurrences_from, pristine_.size());
 }
 
@@ -205,8 +237,12 @@ void Storage::note_pristine() noexcept {
 void Storage::give(std::uint32_t slot, const void* value) {
     const values::Region& region = regions_[slot];
     std::uint8_t* copy = object(slot);
-    values::copy_object(region, value, copy);
-    values::share_value(region, copy);
+    if (region.ownership == values::Ownership::long_string) {
+        give_string(slot, value);
+    } else {
+        values::copy_object(region, value, copy);
+        values::share_value(region, copy);
+    }
     const std::size_t begin = plan_.at[slot];
     for (std::size_t i = 0; i < pristine_.size(); ++i)
         if (const std::size_t at = plan_.hot_words[i]; begin <= at && at < begin + region.size)
@@ -218,7 +254,8 @@ void Storage::rewrite(const std::vector<void*>& values, const std::vector<void*>
         if (object(slot) == nullptr) {
             view_[slot] = values[slot];
         } else if (is_value(regions_[slot]) && (before == nullptr || values[slot] != (*before)[slot])) {
-            values::release_value(regions_[slot], object(slot));
+            if (regions_[slot].ownership != values::Ownership::long_string)
+                values::release_value(regions_[slot], object(slot));
             give(slot, values[slot]);
         }
     }

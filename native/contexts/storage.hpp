@@ -12,6 +12,7 @@
 namespace optctx::contexts {
 
 class Context;
+struct Copies;
 struct CopyPlan;
 
 // Plan the copies of a space's regions. Call once, before its first context is entered. Throws std::runtime_error if
@@ -46,14 +47,17 @@ private:
     void copy();
     std::uint8_t* object(std::uint32_t slot) const noexcept;
     void give(std::uint32_t slot, const void* value);
+    void give_string(std::uint32_t slot, const void* from);
     void note_pristine() noexcept;
 
     const std::vector<values::Region>& regions_;
     const std::shared_ptr<const views::Layout> layout_;
     CopyPlan& plan_;
     std::vector<void*> view_;
-    std::unique_ptr<values::Block> written_;
-    std::vector<std::uint64_t> pristine_;  // value of each hot word before LLVM ran
+    std::unique_ptr<Copies> copies_;
+    values::Block* written_;
+    std::vector<const void*> string_sources_{};  // of each copy with a newer string
+    std::vector<std::uint64_t> pristine_;        // value of each hot word before LLVM ran
 };
 
 }  // namespace optctx::contexts

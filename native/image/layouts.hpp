@@ -82,6 +82,24 @@ struct RawCowHeader {
 };
 static_assert(sizeof(RawCowHeader) == 24);
 
+// libstdc++'s newer std::string (mangled "NSt7__cxx1112basic_string..."). A short one is in `local`, to which `data`
+// points; another one has its capacity there.
+struct RawString {
+    char* data;
+    std::size_t size;
+    union {
+        char local[16];
+        std::size_t capacity;
+    };
+
+    bool is_local() const noexcept { return data == local; }
+};
+static_assert(offsetof(RawString, local) == 0x10);
+static_assert(sizeof(RawString) == 0x20);
+
+// cl::OptionValue<T>: a vtable, then the value.
+constexpr std::size_t option_value_head = 8;
+
 // llvm::ManagedStatic<T>.
 struct RawManagedStatic {
     const void* object;  // null until the first use

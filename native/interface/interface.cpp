@@ -109,7 +109,8 @@ void hand_over_list(const Option& option, std::uintptr_t address, optctx_value& 
 
 // Hands over what the option has at this address.
 void hand_over(const Option& option, std::uintptr_t address, optctx_take take, void* to) {
-    const auto kind = option.element == values::Kind::character ? values::Kind::string : option.element;
+    const bool is_text = option.element == values::Kind::character || option.element == values::Kind::long_string;
+    const auto kind = is_text ? values::Kind::string : option.element;
     optctx_value value{static_cast<std::uint32_t>(kind), option.has_elements(), nullptr, 1};
     if (option.has_elements()) return hand_over_list(option, address, value, take, to);
     const values::Scalar scalar = kind == values::Kind::enumeration ? values::read_integer(option.enum_size, address)

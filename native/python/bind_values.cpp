@@ -76,7 +76,8 @@ void add_space(nb::module_& m) {
         .value("enumeration", values::Kind::enumeration)
         .value("list", values::Kind::list)
         .value("bits", values::Kind::bits)
-        .value("other", values::Kind::other);
+        .value("other", values::Kind::other)
+        .value("long_string", values::Kind::long_string);
     nb::enum_<values::Role>(m, "Role")
         .value("option", values::Role::option)
         .value("variable", values::Role::variable)
@@ -88,7 +89,9 @@ void add_space(nb::module_& m) {
         .value("string", values::Ownership::string)
         .value("list", values::Ownership::list)
         .value("list_of_strings", values::Ownership::list_of_strings)
-        .value("shared_pointer", values::Ownership::shared_pointer);
+        .value("shared_pointer", values::Ownership::shared_pointer)
+        .value("long_string", values::Ownership::long_string)
+        .value("list_of_long_strings", values::Ownership::list_of_long_strings);
     nb::class_<values::Region>(m, "Region", "A piece of LLVM's static storage that is redirected as a whole.")
         .def(
             "__init__",

@@ -50,6 +50,10 @@ Scalar read_scalar(Kind kind, std::uintptr_t address) {
             return Text{std::string(1, load<char>(address))};
         case Kind::string:
             return load_string(address);
+        case Kind::long_string: {
+            const auto& string = *reinterpret_cast<const image::RawString*>(address);
+            return Text{{string.data, string.size}};
+        }
         default:
             throw std::runtime_error("a value of this type has no scalar form");
     }

@@ -23,6 +23,7 @@ enum class Kind : std::uint8_t {
     list,
     bits,
     other,
+    long_string,  // libstdc++'s newer std::string; `string` is the copy-on-write one
 };
 
 enum class Role : std::uint8_t {
@@ -34,7 +35,15 @@ enum class Role : std::uint8_t {
 };
 
 // What a byte copy of the value shares with the original. The shared object must stay alive as long as the copy.
-enum class Ownership : std::uint8_t { none, string, list, list_of_strings, shared_pointer };
+enum class Ownership : std::uint8_t {
+    none,
+    string,
+    list,
+    list_of_strings,
+    shared_pointer,
+    long_string,
+    list_of_long_strings,
+};
 
 inline constexpr std::uint32_t no_slot = 0xFFFFFFFF;
 

@@ -12,6 +12,7 @@ using image::RawBits;
 using image::RawCowHeader;
 using image::RawList;
 using image::RawOption;
+using image::RawString;
 using image::RawVector;
 
 std::uintptr_t load_word(const void* at) {
@@ -41,6 +42,37 @@ void append_string(std::uintptr_t characters, std::string& text) {
     append_bytes(reinterpret_cast<const void*>(characters), cow_header(characters)->length, text);
 }
 
+RawString& string_at(void* at) { return *static_cast<RawString*>(at); }
+
+const RawString& string_at(const void* at) { return *static_cast<const RawString*>(at); }
+
+// After a string was copied byte by byte: lead a short one to its own characters.
+void relocate_string(const void* from, void* to) {
+    if (string_at(to).data == string_at(from).local) string_at(to).data = string_at(to).local;
+}
+
+// Give a string that was copied so characters of its own.
+void own_characters(RawString& string) {
+    if (string.is_local()) return;
+    auto* data = static_cast<char*>(::operator new(string.capacity + 1));  // freed by LLVM, here or never
+    std::memcpy(data, string.data, string.size + 1);
+    string.data = data;
+}
+
+void free_characters(RawString& string) {
+    if (!string.is_local()) ::operator delete(string.data);
+}
+
+void make_empty(RawString& string) {
+    string.data = string.local;
+    string.size = 0;
+    string.local[0] = 0;
+}
+
+bool same_string(const RawString& a, const RawString& b) {
+    return a.size == b.size && std::memcmp(a.data, b.data, a.size) == 0;
+}
+
 std::uintptr_t duplicate(std::uintptr_t begin, std::uintptr_t end) {
     auto* bytes = static_cast<std::uint8_t*>(::operator new(end - begin));  // freed by LLVM or never
     std::memcpy(bytes, reinterpret_cast<const void*>(begin), end - begin);
@@ -67,6 +99,15 @@ bool same_string(std::uintptr_t a, std::uintptr_t b) {
     return a == b || (cow_header(a)->length == cow_header(b)->length &&
                       std::memcmp(reinterpret_cast<const void*>(a), reinterpret_cast<const void*>(b),
                                   cow_header(a)->length) == 0);
+}
+
+bool same_strings(const std::uintptr_t (&a)[3], const std::uintptr_t (&b)[3]) {
+    if (a[1] - a[0] != b[1] - b[0]) return false;
+    for (std::uintptr_t at = 0; at < a[1] - a[0]; at += sizeof(RawString))
+        if (!same_string(string_at(reinterpret_cast<const void*>(a[0] + at)),
+                         string_at(reinterpret_cast<const void*>(b[0] + at))))
+            return false;
+    return true;
 }
 
 std::uintptr_t (&values_of(void* list))[3] { return static_cast<RawList*>(list)->values; }
@@ -158,6 +199,16 @@ const std::uint8_t* value_of(const Region& region, const void* object) {
 void copy_object(const Region& region, const void* from, void* to) {
     std::memcpy(to, from, region.size);
     if (region.role == Role::option) OwnAddresses(region, from, to).move();
+    if (region.kind != Kind::long_string) return;
+    const auto relocate = [&](std::size_t at) {
+        relocate_string(static_cast<const std::uint8_t*>(from) + at, static_cast<std::uint8_t*>(to) + at);
+    };
+    // The value, or a pointer to it; in an option the default comes next.
+    const bool leads_to_it = region.role == Role::option && region.variable != no_slot;
+    const std::size_t value = region.role == Role::option ? region.value_offset : 0;
+    if (!leads_to_it) relocate(value);
+    if (region.role == Role::option)
+        relocate(value + (leads_to_it ? sizeof(void*) : sizeof(RawString)) + image::option_value_head);
 }
 
 std::shared_ptr<Block> clone(const Region& region, const void* from) {
@@ -190,11 +241,21 @@ void share_value(const Region& region, void* object) {
             if (const std::uintptr_t control = load_word(value + 8))
                 std::atomic_ref(*reinterpret_cast<std::int32_t*>(control + 8)).fetch_add(1);
             return;
+        case Ownership::long_string:
+            return own_characters(string_at(value));
+        case Ownership::list_of_long_strings:
         case Ownership::list_of_strings:
         case Ownership::list: {
             auto& values = values_of(value);
+            const std::uintptr_t from = values[0];
             duplicate_vector(values);
             duplicate_vector(positions_of(value));
+            if (region.ownership == Ownership::list_of_long_strings)
+                for (std::uintptr_t at = values[0]; at < values[1]; at += sizeof(RawString)) {
+                    void* element = reinterpret_cast<void*>(at);
+                    relocate_string(reinterpret_cast<const void*>(from + (at - values[0])), element);
+                    own_characters(string_at(element));
+                }
             if (region.ownership == Ownership::list_of_strings)
                 for (std::uintptr_t at = values[0]; at < values[1]; at += 8)
                     share_string(load_word(reinterpret_cast<const void*>(at)));
@@ -216,9 +277,15 @@ void release_value(const Region& region, void* object) {
                 if (uses.fetch_sub(1) <= 1) uses.fetch_add(1);  // never release the last share
             }
             return;
+        case Ownership::long_string:
+            return free_characters(string_at(value));
+        case Ownership::list_of_long_strings:
         case Ownership::list_of_strings:
         case Ownership::list: {
             const auto& values = values_of(value);
+            if (region.ownership == Ownership::list_of_long_strings)
+                for (std::uintptr_t at = values[0]; at < values[1]; at += sizeof(RawString))
+                    free_characters(string_at(reinterpret_cast<void*>(at)));
             if (region.ownership == Ownership::list_of_strings)
                 for (std::uintptr_t at = values[0]; at < values[1]; at += 8)
                     release_string(load_word(reinterpret_cast<const void*>(at)));
@@ -226,6 +293,32 @@ void release_value(const Region& region, void* object) {
             ::operator delete(reinterpret_cast<void*>(positions_of(value)[0]));
         }
     }
+}
+
+void give_string(const Region& region, void* object, const void* from, Characters& own) {
+    RawString& held = string_at(value_of(region, object));
+    const RawString& wanted = string_at(value_of(region, from));
+    // LLVM has freed the characters and taken others, which are as good.
+    if (held.data != nullptr && !held.is_local() && held.data != own.data) own = {held.data, held.capacity};
+    std::memcpy(&held, &wanted, sizeof held);
+    relocate_string(&wanted, &held);
+    if (held.is_local()) return;
+    if (own.data == nullptr || own.capacity < wanted.size)
+        own = {static_cast<char*>(::operator new(wanted.size + 1)), wanted.size};
+    std::memcpy(own.data, wanted.data, wanted.size + 1);
+    held.data = own.data;
+    held.capacity = own.capacity;
+}
+
+bool same_string(const Region& region, const void* object, const void* from) {
+    return same_string(string_at(value_of(region, object)), string_at(value_of(region, from)));
+}
+
+void copy_but_string(const Region& region, const void* from, void* to) {
+    RawString held;
+    std::memcpy(&held, value_of(region, to), sizeof held);
+    copy_object(region, from, to);
+    std::memcpy(value_of(region, to), &held, sizeof held);
 }
 
 void clear_value(const Region& region, void* object) {
@@ -244,6 +337,9 @@ void clear_value(const Region& region, void* object) {
             return;
         case Kind::string:
             share_value(region, object);  // LLVM's assignment gives this share back
+            return;
+        case Kind::long_string:
+            if (region.ownership == Ownership::long_string) make_empty(string_at(value));
             return;
         default:
             if (region.role == Role::variable && region.ownership == Ownership::shared_pointer)
@@ -273,6 +369,10 @@ bool same_state(const Region& region, const void* a, const void* b) {
     switch (region.ownership) {
         case Ownership::string:
             return same_string(load_word(left), load_word(right));
+        case Ownership::long_string:
+            return same_string(string_at(left), string_at(right));
+        case Ownership::list_of_long_strings:
+            return same_strings(values_of(left), values_of(right));
         case Ownership::list:
         case Ownership::list_of_strings:
             return same_vector(values_of(left), values_of(right));
@@ -292,13 +392,23 @@ void append_state(const Region& region, const void* object, std::string& text) {
     switch (region.ownership) {
         case Ownership::string:
             return append_string(load_word(value), text);
+        case Ownership::long_string:
+            return append_bytes(string_at(value).data, string_at(value).size, text);
         case Ownership::list:
+        case Ownership::list_of_long_strings:
         case Ownership::list_of_strings: {
             const auto& values = values_of(value);
             const std::size_t size = values[1] - values[0];
             if (region.ownership == Ownership::list)
                 return append_bytes(reinterpret_cast<const void*>(values[0]), size, text);
             append_bytes(&size, sizeof size, text);
+            if (region.ownership == Ownership::list_of_long_strings) {
+                for (std::uintptr_t at = values[0]; at < values[1]; at += sizeof(RawString)) {
+                    const RawString& element = string_at(reinterpret_cast<const void*>(at));
+                    append_bytes(element.data, element.size, text);
+                }
+                return;
+            }
             for (std::uintptr_t at = values[0]; at < values[1]; at += 8)
                 append_string(load_word(reinterpret_cast<const void*>(at)), text);
             return;

@@ -34,6 +34,17 @@ const std::uint8_t* value_of(const Region& region, const void* object);
 void share_value(const Region& region, void* object);
 // Do the same for a copy-on-write string, by the address of its characters.
 void share_string(std::uintptr_t characters);
+// A newer string of LLVM's in storage that is reused: the characters that are kept for it, which are never freed, since
+// LLVM may have kept an address into them. LLVM may free them, or replace them.
+struct Characters {
+    char* data = nullptr;
+    std::size_t capacity = 0;
+};
+// Give the string in `object` the value of that in `from`, whatever LLVM has done to it.
+void give_string(const Region& region, void* object, const void* from, Characters& own);
+bool same_string(const Region& region, const void* object, const void* from);
+// Copy as `copy_object` does, but leave the string as it is in `to`.
+void copy_but_string(const Region& region, const void* from, void* to);
 // Give the share back, before other bytes are written to `object`. Never free the characters of strings: LLVM may
 // have kept an address into them.
 void release_value(const Region& region, void* object);

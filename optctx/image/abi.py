@@ -22,6 +22,7 @@ _NAMES = {
     Kind.float64: "double",
     Kind.character: "char",
     Kind.string: "string",
+    Kind.long_string: "string",
     Kind.enumeration: "enum",
     Kind.list: "list",
     Kind.bits: "bits",
@@ -48,6 +49,7 @@ _SIZES = {
     Kind.float64: 8,
     Kind.character: 1,
     Kind.string: 8,
+    Kind.long_string: 32,
 }
 
 
@@ -80,7 +82,7 @@ def parse_vtable_name(name: str, enumerated: bool) -> OptionType:
             mangled_names.SCALARS.get(mangled, unknown),
             external=match["external"] == "1",
             registry_parser=mangled_names.REGISTRY_PARSER in match["parser"],
-            supported=mangled_names.NEW_STRING not in mangled and not mangled.startswith(mangled_names.SET),
+            supported=_is_known(mangled),
         )
     if match := re.fullmatch(mangled_names.LIST, name):
         # "<element>b<parser>": the b is the storage class `bool`, that is: internal.
@@ -89,9 +91,13 @@ def parse_vtable_name(name: str, enumerated: bool) -> OptionType:
         return OptionType(
             kind,
             element=mangled_names.SCALARS.get(element, unknown),
-            supported=bool(storage) and mangled_names.NEW_STRING not in element,
+            supported=bool(storage) and _is_known(element),
         )
     return OptionType(Kind.other, supported=False)
+
+
+def _is_known(mangled: str) -> bool:
+    return mangled in mangled_names.SCALARS or not re.search(mangled_names.UNKNOWN_LAYOUT, mangled)
 
 
 def type_name(kind: Kind) -> str:

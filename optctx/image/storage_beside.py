@@ -51,29 +51,42 @@ class StateBeside(NamedTuple):
 
 
 def find_state_beside(image: Image) -> tuple[list[StateBeside], set[str]]:
-    """Return (the variables found, names of options that lack one of theirs)."""
+    """Return (the variables found, names of options that lack one of theirs).
+
+    A variable that serves such an option alone is left as it is: what LLVM makes of the option when it first
+    compiles would be missing in a copy.
+    """
     found: list[StateBeside] = []
     missing: set[str] = set()
-    whole: list[tuple[str, tuple[str, ...]]] = [*ONCE.items(), *((name, ()) for name in PLAIN)]
-    parts = [(name, serves, _POINTER, _POINTER) for name, serves in DEFAULTS.items()]
-    for name, serves, at, size in [*parts, *((name, serves, 0, 0) for name, serves in whole)]:
-        symbol = image.findings.object_of(name)
+    whole = [*ONCE, *(((name,), ()) for name in PLAIN)]
+    parts = [((name,), serves, _POINTER, _POINTER) for name, serves in DEFAULTS.items()]
+    for names, serves, at, size in [*parts, *((names, serves, 0, 0) for names, serves in whole)]:
+        symbol = next(filter(None, map(image.findings.object_of, names)), None)
         if symbol is None:
             missing.update(serves)
             continue
         initial = image.initial_bytes(symbol.address + at, size or symbol.size)
         found.append(StateBeside(symbol.address, symbol.size, at, initial, serves))
-    return found, missing
+    return [each for each in found if not each.serves or not missing.issuperset(each.serves)], missing
 
 
 class PointerTable(NamedTuple):
-    """A constant table with pointers to options, or a slot of the global offset table, past which code
-    reaches an exported option: (byte in the table, address that it holds).
+    """A constant table with pointers to options or to other tables, or a slot of the global offset table,
+    past which code reaches what is exported: (byte in the table, address that it holds).
     """
 
     address: int
     size: int
     pointers: tuple[tuple[int, int], ...]
+
+
+def bound_elsewhere(table: PointerTable) -> set[int]:
+    """Return the addresses in a table that the loader has replaced: by those of another library."""
+    return {
+        target
+        for at, target in table.pointers
+        if load_words(table.address + at, 1, "a pointer to an option") != [target]
+    }
 
 
 class Pointers(NamedTuple):
@@ -104,17 +117,20 @@ class Pointers(NamedTuple):
 
 
 def find_pointers(image: Image, spans: list[tuple[int, int]]) -> Pointers:
-    """Find the pointers in the image's data that lead into the (address, bytes) spans."""
+    """Find the pointers in the image's data that lead into the (address, bytes) spans, or to other ones."""
     tables: dict[tuple[int, int], list[tuple[int, int]]] = {}
     nameless = []
-    for at, target in image.pointers_into([Span(begin, size) for begin, size in spans]):
-        symbol = image.object_at(at)
-        if symbol is not None:
-            tables.setdefault((symbol.address, symbol.size), []).append((at - symbol.address, target))
-        elif image.is_slot(at):
-            tables[at, _POINTER] = [(0, target)]
-        else:
-            nameless.append((at, target))
+    while spans:
+        known = set(tables)
+        for at, target in image.pointers_into([Span(begin, size) for begin, size in spans]):
+            symbol = image.object_at(at)
+            if symbol is not None:
+                tables.setdefault((symbol.address, symbol.size), []).append((at - symbol.address, target))
+            elif image.is_slot(at):
+                tables[at, _POINTER] = [(0, target)]
+            else:
+                nameless.append((at, target))
+        spans = sorted(tables.keys() - known)
     return Pointers([PointerTable(*place, tuple(held)) for place, held in sorted(tables.items())], nameless)
 
 

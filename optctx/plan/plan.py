@@ -19,6 +19,7 @@ from optctx.plan.refusals import refuse
 # Looking up a member of an enumeration takes longer than comparing it.
 _STRING, _LIST, _OTHER = Kind.string, Kind.list, Kind.other
 _NOT_WRITTEN_THROUGH = (Kind.list, Kind.bits, Kind.other)
+_LISTS = {Kind.string: Ownership.list_of_strings, Kind.long_string: Ownership.list_of_long_strings}
 _OPTION, _VARIABLE, _NOTHING_OWNED = Role.option, Role.variable, Ownership.none
 
 
@@ -111,21 +112,38 @@ def make_plan(survey: Survey, references: References) -> Plan:
 
 def _readers_through_tables(plan: Plan, uses: Mapping[int, Uses]) -> dict[int, tuple[int, ...]]:
     """Numbers of the functions that read a table with a pointer to an option or its variable, by option."""
-    held = sorted(
-        (target, uses[table.address].functions)
-        for table in plan.references.tables
-        if table.address in uses
-        for _, target in table.pointers
-    )
+    tables = plan.references.tables
+    readers = {table.address: set(uses[table.address].functions) for table in tables if table.address in uses}
+    while True:  # past tables that lead to tables
+        held = [
+            (target, own)
+            for table in tables
+            if (own := readers.get(table.address))
+            for _, target in table.pointers
+        ]
+        held.sort(key=lambda each: each[0])
+        grown = False
+        for table in tables:
+            through = _held_in(held, table.address, table.size)
+            if through - readers.get(table.address, set()):
+                readers[table.address] = through | readers.get(table.address, set())
+                grown = True
+        if not grown:
+            break
     found: dict[int, tuple[int, ...]] = {}
     for option in plan.options.values() if held else ():
-        for begin, size in ((option.address, option.size), (option.variable, option.variable_size)):
-            first = bisect_left(held, (begin, ())) if size else len(held)
-            for target, functions in held[first:]:
-                if target >= begin + (size or 0):
-                    break
-                found[option.address] = (*found.get(option.address, ()), *functions)
+        own = _held_in(held, option.address, option.size or 0)
+        own |= _held_in(held, option.variable, option.variable_size or 0)
+        if own:
+            found[option.address] = tuple(sorted(own))
     return found
+
+
+def _held_in(held: list[tuple[int, set[int]]], begin: int, size: int) -> set[int]:
+    """Return what is held of the addresses in a span, all in order."""
+    first = bisect_left(held, begin, key=lambda each: each[0])
+    last = bisect_left(held, begin + size, lo=first, key=lambda each: each[0])
+    return set().union(*(own for _, own in held[first:last]))
 
 
 def _is_stuck(references: References, uses: Mapping[int, Uses], region: int) -> bool:
@@ -163,21 +181,24 @@ def _add_state(plan: Plan, state: list[StateBeside]) -> None:
 def _add_tables(plan: Plan) -> None:
     """Give slots to constant tables of pointers to options, and to what their values pass through."""
     stuck = plan.references.stuck
+    tables = [
+        (table, _state_region(table.address, table.size))
+        for table in plan.references.tables
+        if table.address not in stuck
+    ]
+    for _, region in tables:
+        plan.add(region)
     owners = {slot: option for option in plan.options.values() for slot in option.slots}
-    places = sorted(
-        (region.live, region.live + region.size, slot) for slot, region in enumerate(plan.regions)
-    )
-    for table in plan.references.tables:
-        if table.address in stuck:
-            continue
-        region = _state_region(table.address, table.size)
+    regions = enumerate(plan.regions)
+    places = sorted((region.live, region.live + region.size, slot) for slot, region in regions)
+    for table, region in tables:
         served = []
         for at, target in table.pointers:
             begin, end, slot = places[max(bisect_right(places, (target, math.inf)) - 1, 0)]
             if begin <= target < end:
                 region.add_pointer(at, slot, target - begin)
                 served += [owners[slot]] if slot in owners else []
-        plan.served[plan.add(region)] = served
+        plan.served[plan.slots[table.address]] = served
 
 
 def _state_region(address: int, size: int) -> Region:
@@ -223,8 +244,10 @@ def _ownership(option: RegisteredOption) -> Ownership:
     kind = option.type.kind
     if kind == _STRING:
         return Ownership.string
+    if kind == Kind.long_string:
+        return Ownership.long_string
     if kind == _LIST:
-        return Ownership.list_of_strings if option.type.element == _STRING else Ownership.list
+        return _LISTS.get(option.type.element, Ownership.list)
     if kind == _OTHER and option.type.external and option.variable_size == 16:
         return Ownership.shared_pointer  # the pass-remarks family: a std::shared_ptr<Regex>
     return _NOTHING_OWNED

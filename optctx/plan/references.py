@@ -9,6 +9,7 @@ an option's storage in a function that also refers to an array beside it is refu
 from __future__ import annotations
 
 from array import array
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from collections.abc import Set as AbstractSet
@@ -21,7 +22,7 @@ from optctx.errors import UnsupportedImageError
 from optctx.image.facts.mangled_names import GUARD
 from optctx.image.loaded import Image
 from optctx.image.options import RegisteredOption
-from optctx.image.storage_beside import PointerTable, Printing, find_pointers
+from optctx.image.storage_beside import PointerTable, Printing, bound_elsewhere, find_pointers
 from optctx.image.survey import Survey
 
 _REACH = 4096  # bytes; more than an element of an array has
@@ -106,6 +107,11 @@ def _referred(
 _QUESTION = "references"
 
 
+def _any_in(addresses: list[int], table: PointerTable) -> bool:
+    at = bisect_left(addresses, table.address)
+    return at < len(addresses) and addresses[at] < table.address + table.size
+
+
 class References(NamedTuple):
     """`loose`: addresses that nameless pointers hold."""
 
@@ -118,6 +124,16 @@ class References(NamedTuple):
     def stuck(self) -> set[int]:
         """Addresses of regions with an instruction that cannot be redirected."""
         return {refusal.region for refusal in self.refusals}
+
+    def held_past_code(self) -> list[int]:
+        """Return the addresses that code reaches past instructions which cannot be redirected, in order."""
+        stuck, held, tables = self.stuck, sorted(self.loose), list(self.tables)
+        while True:
+            reached = [table for table in tables if table.address in stuck or _any_in(held, table)]
+            if not reached:
+                return held
+            held = sorted([*held, *(target for table in reached for _, target in table.pointers)])
+            tables = [table for table in tables if table not in reached]
 
 
 def read_references(survey: Survey) -> References:
@@ -143,7 +159,8 @@ def read_references(survey: Survey) -> References:
         findings.keep(_QUESTION, question, _pack(image.base, references))
     else:
         references = _unpack(image, kept)
-    _check_reporting(image.path, survey.reporting, references.refusals)
+    references = _as_bound(references)
+    _check_reporting(image.path, survey.reporting, references)
     return references
 
 
@@ -206,9 +223,22 @@ def _decides(image: Image, site: Site, printing: Printing) -> bool:
     return not site.takes_address and image.name_of(site.function) == printing.asked
 
 
-def _check_reporting(path: str, reporting: list[Symbol], refusals: list[SiteRefusal]) -> None:
+def _as_bound(references: References) -> References:
+    """Take what the loader has bound to another library for a pointer that leads past all instructions."""
+    elsewhere = set[int]().union(*map(bound_elsewhere, references.tables))
+    return references._replace(loose=[*references.loose, *elsewhere]) if elsewhere else references
+
+
+def _check_reporting(path: str, reporting: list[Symbol], references: References) -> None:
+    held = references.held_past_code()
+    for part in reporting:
+        if any(part.address <= address < part.address + part.size for address in held):
+            raise UnsupportedImageError(
+                f"{path}: LLVM's own data points at {part.name}, through which LLVM reports, past every "
+                "instruction that could be redirected"
+            )
     places = {part.address for part in reporting}
-    for refusal in refusals:
+    for refusal in references.refusals:
         if refusal.region in places:
             raise UnsupportedImageError(
                 f"{path}: {refusal.code.hex()} at {refusal.address:#x} in {refusal.function}, "

@@ -39,6 +39,7 @@ _LOCATION = "its value is in storage (cl::location) that has no name in the libr
 _LAYOUT = "its type, such as a std::set, has a layout that is not known here"
 _FIRST_USE = "the function that reads it also constructs it"
 _WRITTEN_CLASS = "LLVM itself writes to it, and its class cannot be copied byte by byte"
+_WRITTEN_LIST = "LLVM itself writes to it, and a list cannot be copied for each entry into a context"
 _OTHER = Kind.other  # looking up a member of an enumeration takes longer than comparing it
 
 
@@ -90,6 +91,8 @@ def _refuse_by_code(options: dict[int, RegisteredOption], code: References, uses
             option.refuse(_FIRST_USE)
         if own.writes and option.type.kind == _OTHER and not option.type.external:
             option.refuse(_WRITTEN_CLASS)
+        if own.writes and option.type.kind == Kind.list:
+            option.refuse(_WRITTEN_LIST)
 
 
 def _any_in(addresses: list[int], begin: int, size: int | None) -> bool:
@@ -105,8 +108,7 @@ def _refuse_by_state(
 ) -> None:
     """Refuse options whose values pass through storage that cannot be redirected."""
     stuck = code.stuck
-    tables = [table for table in code.tables if table.address in stuck]
-    held = sorted([*code.loose, *(target for table in tables for _, target in table.pointers)])
+    held = code.held_past_code()
     cut_off = (part for part in state if part.address in stuck or _any_in(held, part.address, part.size))
     lacking = missing.union(*(part.serves for part in cut_off))
     if not lacking and not held:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from optctx._native import Kind, read_bytes, read_list, read_scalar
 from optctx.image.abi import OptionType, element_size
+from optctx.image.memory import WORD
 from optctx.image.options import Choices, RegisteredOption
 
 Scalar = bool | int | float | str | None
@@ -40,8 +41,9 @@ def read_default(option: RegisteredOption) -> Value:
     if not option.type.readable or kind in (Kind.list, Kind.bits) or option.alias_of:
         return None
     # {value or pointer to it, OptionValue<T>{vtable, T value, bool valid}}
-    at = option.address + option.value_offset + 16
-    valid_at = 8 if kind == Kind.string or option.type.registry_parser else _size(option)
+    held = _size(option) if kind == Kind.long_string and not option.type.external else WORD
+    at = option.address + option.value_offset + held + WORD
+    valid_at = WORD if option.type.registry_parser else _size(option)
     if read_bytes(at + valid_at, 1) == b"\0":
         return _empty(option)
     return read_value(option, at)
@@ -68,12 +70,9 @@ def _names(option: RegisteredOption) -> dict[int, str]:
     return dict(zip(reversed(stored), reversed(names), strict=True))
 
 
-_SIZES = {Kind.boolean: 1, Kind.character: 1, Kind.int64: 8, Kind.uint64: 8, Kind.float64: 8}
-
-
 def _size(option: RegisteredOption) -> int:
     kind = option.type.kind
-    return option.stored_choices()[2] if kind == Kind.enumeration else _SIZES.get(kind, 4)
+    return option.stored_choices()[2] if kind == Kind.enumeration else element_size(kind) or 4
 
 
 _EMPTY: dict[Kind, Scalar] = {
@@ -83,6 +82,7 @@ _EMPTY: dict[Kind, Scalar] = {
     Kind.float64: 0.0,
     Kind.character: "\0",
     Kind.string: "",
+    Kind.long_string: "",
 }
 
 

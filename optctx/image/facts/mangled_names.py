@@ -13,7 +13,8 @@ from optctx._native import Kind
 from optctx.image.facts.fact import Fact, named
 
 _REGISTRY = "_ZN4llvm20RegisterRegAllocBaseI{}E8RegistryE"
-_FLAG = "_ZN12_GLOBAL__N_1L{}InitializeDefault{}RegisterAllocatorFlagE"
+# Some compilers put an L before the name of a variable without linkage, others do not.
+_FLAG = "_ZN12_GLOBAL__N_1{}{}InitializeDefault{}RegisterAllocatorFlagE"
 _PROFILE = "_ZN4llvm10sampleprof15FunctionSamples{}E"
 
 # Name of the variable -> options that it serves: they cannot be scoped unless the variable is.
@@ -28,16 +29,22 @@ DEFAULTS: Final = {
     _REGISTRY.format("N12_GLOBAL__N_119RVVRegisterRegAllocE"): ("riscv-rvv-regalloc",),
 }
 _TRACK_ORIGINS = "N12_GLOBAL__N_117DataFlowSanitizer18shouldTrackOriginsEvE18ShouldTrackOrigins"
-ONCE: Final = {
-    "_ZL38InitializeDefaultRegisterAllocatorFlag": ("regalloc",),
-    _FLAG.format(42, "SGPR"): ("sgpr-regalloc",),
-    _FLAG.format(42, "VGPR"): ("vgpr-regalloc",),
-    _FLAG.format(41, "WWM"): ("wwm-regalloc",),
-    _FLAG.format(41, "RVV"): ("riscv-rvv-regalloc",),
+# Names of the variable, of which a library has one, and the options that it serves.
+ONCE: Final = (
+    (("_ZL38InitializeDefaultRegisterAllocatorFlag",), ("regalloc",)),
+    *(
+        (tuple(_FLAG.format(way, size, kind) for way in ("L", "")), (f"{option}-regalloc",))
+        for size, kind, option in (
+            (42, "SGPR", "sgpr"),
+            (42, "VGPR", "vgpr"),
+            (41, "WWM", "wwm"),
+            (41, "RVV", "riscv-rvv"),
+        )
+    ),
     # A static variable of a function, which copies the option when it is first called; and its guard.
-    f"_ZZ{_TRACK_ORIGINS}": ("dfsan-track-origins",),
-    f"_ZGVZ{_TRACK_ORIGINS}": ("dfsan-track-origins",),
-}
+    ((f"_ZZ{_TRACK_ORIGINS}",), ("dfsan-track-origins",)),
+    ((f"_ZGVZ{_TRACK_ORIGINS}",), ("dfsan-track-origins",)),
+)
 # Plain variables. What the reader of a sample profile says of it, for the passes that use the profile:
 PLAIN: Final = (
     _PROFILE.format("11ProfileIsCS"),
@@ -226,9 +233,9 @@ SCALARS: Final = {
     "d": Kind.float64,
     "c": Kind.character,
     "Ss": Kind.string,  # the copy-on-write std::string
+    "NSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEE": Kind.long_string,  # libstdc++'s newer one
 }
-NEW_STRING: Final = "__cxx11"  # in the name of a type that holds the newer std::string, which is refused
-SET: Final = "St3set"  # a class that is refused as well
+UNKNOWN_LAYOUT: Final = r"^St3set|basic_string|__cxx11"  # in the names of other classes, which are refused
 STANDARD_CLASS: Final = ("St", "NSt")  # how the names of the standard library's classes begin
 REGISTRY_PARSER: Final = "RegisterPassParser"
 

@@ -14,9 +14,10 @@ from optctx.values.states import State, live_state, registered_state
 from tests.support.alone import alone
 from tests.support.rows import rows
 
-# Of an LLVM with libstdc++'s newer std::string, which is 32 bytes long.
-NEW_STRINGS = "_ZTVN4llvm2cl4listINSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEEbNS0_6parserIS7_EEEE"
-NEW_STRING = "_ZTVN4llvm2cl3optINSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEELb0ENS0_6parserIS7_EEEE"
+# Of an LLVM with libc++'s std::string.
+_STRING = "NSt3__112basic_stringIcNS2_11char_traitsIcEENS2_9allocatorIcEEEE"
+NEW_STRINGS = f"_ZTVN4llvm2cl4listI{_STRING}bNS0_6parserIS8_EEEE"
+NEW_STRING = f"_ZTVN4llvm2cl3optI{_STRING}Lb0ENS0_6parserIS8_EEEE"
 
 
 def test_states_are_equal_that_llvm_treats_alike() -> None:

@@ -1,0 +1,174 @@
+"""An LLVM that people build: newer strings, slots of the global offset table, callbacks that do nothing.
+
+The library is of the project's own making, with the shapes of LLVM 19 (tests/programs/cpp/small_llvm.cpp).
+"""
+
+from __future__ import annotations
+
+import ctypes
+import pathlib
+import random
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+import pytest
+
+import optctx
+from optctx import OptctxError, OptionContext, ProcessWideOptionError, loaded_image, registry
+from optctx.arch import processor
+from optctx.image.loaded import Image
+from tests.support.cpp_build import SHARED, compile_cpp
+from tests.support.processes import in_child
+
+# As LLVM_BUILD_LLVM_DYLIB links, plainly, and with callbacks that a compiler names otherwise.
+WAYS = (("-Wl,-Bsymbolic-functions",), (), ("-DIDLE_ELSEWHERE",))
+TEXTS = (
+    "",
+    "short",
+    "fifteen letters",
+    "sixteen letters!",
+    "a text of more than fifteen letters",
+    "x" * 5000,
+)
+_ROOM = 1 << 16
+
+
+@dataclass(frozen=True)
+class Values:
+    """What the code of the library sees, as registered."""
+
+    count: int = 1
+    location: int = 2
+    own: int = 3
+    first: int = 4
+    text: str = "short"
+    own_text: str = "a default of more than fifteen characters"
+    texts: tuple[str, ...] = ()
+
+    def context(self, image: Image) -> OptionContext:
+        return OptionContext(
+            {
+                "exported-count": self.count,
+                "exported-location": self.location,
+                "own-count": self.own,
+                "first-of-table": self.first,
+                "exported-text": self.text,
+                "own-text": self.own_text,
+                "own-texts": list(self.texts),
+            },
+            image=image,
+        )
+
+    def __str__(self) -> str:
+        numbers = f"{self.count} {self.location} {self.own} {self.first} 6"
+        return " ".join([numbers, self.text, self.own_text, *self.texts])
+
+
+class Small:
+    """The library, attached to."""
+
+    def __init__(self, path: pathlib.Path) -> None:
+        self.library = ctypes.CDLL(str(path))
+        self.image = loaded_image(path)
+        optctx.attach(image=self.image)
+
+    def seen(self, of_table: int = 0) -> str:
+        text = ctypes.create_string_buffer(_ROOM)
+        self.library.values_seen(of_table, text, _ROOM)
+        return text.value.decode()
+
+
+@pytest.fixture(scope="session", params=WAYS, ids=lambda way: " ".join(way) or "plain")
+def library(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
+    out = tmp_path_factory.mktemp("small") / "libsmall.so"
+    return compile_cpp("small_llvm.cpp", out, *SHARED, "-Wl,--build-id", *request.param)
+
+
+def in_library(path: pathlib.Path, work: Callable[[Small], object]) -> None:
+    """Do it in a child of fork: a process can attach to eight images."""
+    in_child(lambda: work(Small(path)))
+
+
+def test_each_kind_of_option_is_read_from_the_scope_of_its_thread(library: pathlib.Path) -> None:
+    def one(small: Small, seed: int) -> None:
+        draw = random.Random(seed)
+        for _ in range(50):
+            count, location, own, first = (draw.randrange(1000) for _ in range(4))
+            texts = tuple(draw.choice(TEXTS[1:5]) for _ in range(draw.randrange(4)))
+            values = Values(count, location, own, first, draw.choice(TEXTS), draw.choice(TEXTS), texts)
+            with values.context(small.image) as context:
+                assert small.seen() == str(values)
+                with OptionContext({"own-text": "inner"}, image=small.image):
+                    assert " inner" in small.seen()
+                assert small.seen() == str(values)
+                assert context["own-text"] == values.own_text
+                assert context["own-texts"] == list(values.texts)
+
+    def work(small: Small) -> None:
+        with ThreadPoolExecutor(4) as pool:
+            list(pool.map(lambda seed: one(small, seed), range(8)))
+        assert small.seen() == str(Values())
+        assert not optctx.drift(small.image)
+
+    in_library(library, work)
+
+
+def test_what_the_library_writes_to_its_text_ends_with_the_scope(library: pathlib.Path) -> None:
+    """It assigns in place, or frees the characters and takes others."""
+
+    def one(small: Small, seed: int) -> None:
+        draw = random.Random(seed)
+        for given in TEXTS:
+            values = Values(own_text=given)
+            context = values.context(small.image)
+            for _ in range(20):
+                with context:
+                    assert small.seen() == str(values)
+                    for _ in range(3):
+                        small.library.assign_text(written := draw.choice(TEXTS).encode())
+                        assert small.seen() == str(Values(own_text=written.decode()))
+
+    def work(small: Small) -> None:
+        with ThreadPoolExecutor(4) as pool:
+            list(pool.map(lambda seed: one(small, seed), range(4)))
+        assert small.seen() == str(Values())
+
+    in_library(library, work)
+
+
+def test_an_option_that_is_read_past_a_table_alone_is_read(library: pathlib.Path) -> None:
+    def work(small: Small) -> None:
+        options = registry(small.image)
+        assert {options[name].scope for name in ("first-of-table", "second-of-table")} == {"thread"}
+        with OptionContext({"second-of-table": 9}, image=small.image):
+            assert (small.seen(), small.seen(1).split()[3]) == (str(Values()), "9")
+
+    in_library(library, work)
+
+
+def test_defaults_and_values_of_every_kind_are_read_back(library: pathlib.Path) -> None:
+    def work(small: Small) -> None:
+        options = registry(small.image)
+        found = {name: (option.type, option.default, option.value) for name, option in options.items()}
+        assert found["own-text"] == ("string", Values.own_text, Values.own_text)
+        assert found["exported-text"] == ("string", "short", "short")
+        assert found["own-texts"] == ("list", [], [])
+        assert found["exported-location"] == ("uint", 2, 2)
+        with pytest.raises(OptctxError, match="value invalid for uint argument"):
+            OptionContext({"own-count": "many"}, image=small.image)
+
+    in_library(library, work)
+
+
+def test_an_option_whose_callback_does_something_is_refused(library: pathlib.Path) -> None:
+    def work(small: Small) -> None:
+        with pytest.raises(ProcessWideOptionError, match="setting it runs a callback"):
+            OptionContext({"with-callback": 7}, image=small.image)
+
+    in_library(library, work)
+
+
+def test_a_function_that_does_nothing_returns_at_once() -> None:
+    assert all(map(processor.only_returns, (b"\xc3", b"\xf3\xc3", b"\xf3\x0f\x1e\xfa\xc3\x90")))
+    assert not any(map(processor.only_returns, (b"\x90\xc3", b"\x55\xc3", b"\xf3\x0f\x1e\xfa\x55", b"")))

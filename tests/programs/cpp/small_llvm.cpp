@@ -1,0 +1,288 @@
+// A library with the shapes of an LLVM that people build: what optctx proves and redirects of
+// llvm/Support/CommandLine.h, under the names and with the layouts of LLVM 19, and no more. Its options have a callback
+// that does nothing, its strings are libstdc++'s newer ones, and code reaches the exported ones past the global offset
+// table.
+#include <unistd.h>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace llvm {
+
+#ifdef IDLE_ELSEWHERE  // a compiler that names the callback by another scope
+inline constexpr auto idle = [](const auto&) {};
+#define IDLE idle
+#else
+#define IDLE [](const T&) {}
+#endif
+
+struct StringRef {
+    const char* data;
+    std::size_t size;
+    std::string str() const { return std::string(data, size); }
+};
+
+class raw_ostream {
+public:
+    virtual ~raw_ostream() = default;
+    void write(const char* text, std::size_t size) { write_impl(text, size); }  // never buffered
+
+private:
+    [[maybe_unused]] int kind_ = 0;
+    [[maybe_unused]] char* buffer_[3] = {};
+    virtual void write_impl(const char* text, std::size_t size) = 0;
+};
+
+class raw_fd_ostream : public raw_ostream {
+public:
+    explicit raw_fd_ostream(int descriptor);
+
+private:
+    int descriptor_;
+    void write_impl(const char* text, std::size_t size) override;
+};
+
+[[gnu::noinline]] raw_fd_ostream::raw_fd_ostream(int descriptor) : descriptor_(descriptor) {}
+
+void raw_fd_ostream::write_impl(const char* text, std::size_t size) {
+    if (::write(descriptor_, text, size) < 0) std::abort();
+}
+
+raw_ostream& errs();
+raw_ostream& errs() {
+    static raw_fd_ostream S(2);
+    return S;
+}
+
+void report_fatal_error(const char* reason);
+
+namespace cl {
+
+class Option;
+
+class SubCommand {
+public:
+    static SubCommand& getTopLevel();
+};
+SubCommand& SubCommand::getTopLevel() {
+    static SubCommand top;
+    return top;
+}
+
+struct Entry {
+    std::size_t length;
+    Option* option;
+    char key[64];
+};
+struct StringMap {
+    Entry** table;
+    unsigned buckets, items, tombstones, item_size;
+};
+StringMap& getRegisteredOptions(SubCommand&);
+StringMap& getRegisteredOptions(SubCommand&) {
+    static Entry* entries[65];
+    static StringMap map{entries, 64, 0, 0, 16};
+    return map;
+}
+
+class Option {
+    virtual bool handleOccurrence(unsigned position, StringRef name, StringRef value) = 0;
+    virtual unsigned getValueExpectedFlagDefault() const { return 2; }  // ValueRequired
+
+public:
+    virtual ~Option() = default;
+    virtual void setDefault() = 0;
+    virtual bool addOccurrence(unsigned position, StringRef name, StringRef value, bool several);
+
+protected:
+    explicit Option(const char* name) : name_{name, std::strlen(name)} {
+        StringMap& map = getRegisteredOptions(SubCommand::getTopLevel());
+        auto* entry = new Entry{name_.size, this, {}};
+        std::memcpy(entry->key, name, name_.size);
+        map.table[map.items++] = entry;
+    }
+    std::uint16_t occurrences_ = 0;
+    std::uint16_t bits_ = 0;
+    unsigned position_ = 0;
+
+private:
+    StringRef name_;
+    StringRef help_{"", 0};
+    StringRef value_name_{"", 0};
+    const void* categories_ = inline_category_;
+    [[maybe_unused]] unsigned category_counts_[2] = {0, 1};
+    void* inline_category_[1] = {};
+    [[maybe_unused]] void* subcommands_[5] = {};
+};
+static_assert(sizeof(Option) == 0x80);
+
+bool Option::addOccurrence(unsigned position, StringRef name, StringRef value, bool) {
+    ++occurrences_;
+    position_ = position;
+    return handleOccurrence(position, name, value);
+}
+
+template <class T>
+struct OptionValue {
+    virtual ~OptionValue() = default;
+    T value{};
+    bool valid = false;
+};
+
+template <class T>
+class parser {
+public:
+    virtual ~parser() = default;
+    bool parse(StringRef text, T& value) const;
+};
+
+template <>
+bool parser<unsigned>::parse(StringRef text, unsigned& value) const {
+    char* end = nullptr;
+    value = static_cast<unsigned>(std::strtoul(text.str().c_str(), &end, 10));
+    if (text.size != 0 && *end == 0) return false;
+    errs().write("value invalid for uint argument!", 32);
+    return true;
+}
+
+template <>
+bool parser<std::string>::parse(StringRef text, std::string& value) const {
+    value = text.str();
+    return false;
+}
+
+template <class T, bool External = false, class Parser = parser<T>>
+class opt : public Option {
+public:
+    opt(const char* name, T value) : Option(name), value_(value) {
+        default_.value = value;
+        default_.valid = true;
+    }
+    operator const T&() const { return value_; }
+    [[gnu::noinline]] void call(void (*function)(const T&)) { callback_ = function; }
+
+private:
+    T value_;
+    OptionValue<T> default_;
+    Parser parser_;
+    std::function<void(const T&)> callback_ = IDLE;
+
+    bool handleOccurrence(unsigned, StringRef, StringRef text) override {
+        T value{};
+        if (parser_.parse(text, value)) return true;
+        value_ = value;
+        callback_(value);
+        return false;
+    }
+    void setDefault() override { value_ = default_.value; }
+};
+
+template <class T, class Parser>
+class opt<T, true, Parser> : public Option {
+public:
+    opt(const char* name, T& variable) : Option(name), location_(&variable) {
+        default_.value = variable;
+        default_.valid = true;
+    }
+
+private:
+    T* location_;
+    OptionValue<T> default_;
+    Parser parser_;
+    std::function<void(const T&)> callback_ = IDLE;
+
+    bool handleOccurrence(unsigned, StringRef, StringRef text) override {
+        T value{};
+        if (parser_.parse(text, value)) return true;
+        *location_ = value;
+        callback_(value);
+        return false;
+    }
+    void setDefault() override { *location_ = default_.value; }
+};
+
+template <class T, class Storage = bool, class Parser = parser<T>>
+class list : public Option {
+public:
+    explicit list(const char* name) : Option(name) {}
+    const std::vector<T>& values() const { return values_; }
+
+private:
+    std::vector<T> values_;
+    std::vector<OptionValue<T>> defaults_;
+    bool default_assigned_ = false;
+    std::vector<unsigned> positions_;
+    Parser parser_;
+    std::function<void(const T&)> callback_ = IDLE;
+
+    bool handleOccurrence(unsigned position, StringRef, StringRef text) override {
+        T value{};
+        if (parser_.parse(text, value)) return true;
+        values_.push_back(value);
+        positions_.push_back(position);
+        callback_(value);
+        return false;
+    }
+    void setDefault() override {
+        values_.clear();
+        positions_.clear();
+    }
+};
+
+}  // namespace cl
+
+// Exported: code of the library reaches them past the global offset table.
+extern cl::opt<unsigned> ExportedCount;
+extern unsigned ExportedVariable;
+cl::opt<unsigned> ExportedCount("exported-count", 1);
+unsigned ExportedVariable = 2;
+cl::opt<unsigned, true> ExportedLocation("exported-location", ExportedVariable);
+cl::opt<std::string> ExportedText("exported-text", "short");
+
+}  // namespace llvm
+
+using namespace llvm;
+
+static void (*ErrorHandler)(void*, const char*) = nullptr;
+static void* ErrorHandlerUserData = nullptr;
+
+void llvm::report_fatal_error(const char* reason) {
+    if (ErrorHandler != nullptr) ErrorHandler(ErrorHandlerUserData, reason);
+    errs().write(reason, std::strlen(reason));
+    std::exit(1);
+}
+
+extern "C" void install_handler(void (*handler)(void*, const char*), void* data) {
+    ErrorHandler = handler;
+    ErrorHandlerUserData = data;
+}
+
+static cl::opt<unsigned> OwnCount("own-count", 3);
+static cl::opt<std::string> OwnText("own-text", "a default of more than fifteen characters");
+static cl::list<std::string> OwnTexts("own-texts");
+static cl::opt<unsigned> First("first-of-table", 4), Second("second-of-table", 5);
+static cl::opt<unsigned> WithCallback("with-callback", 6);
+static unsigned called;
+static void call_back(const unsigned& value) { called = value; }
+[[maybe_unused]] static const bool calls_back = (WithCallback.call(call_back), true);
+extern cl::opt<unsigned>* const OptionTable[2];
+cl::opt<unsigned>* const OptionTable[2] = {&First, &Second};
+
+// What the code sees, as a text of at most `room` bytes.
+extern "C" void values_seen(unsigned of_table, char* text, std::size_t room) {
+    std::string seen = std::to_string(ExportedCount) + " " + std::to_string(ExportedVariable) + " " +
+                       std::to_string(OwnCount) + " " + std::to_string(*OptionTable[of_table]) + " " +
+                       std::to_string(WithCallback + called) + " " + static_cast<const std::string&>(ExportedText) +
+                       " " + static_cast<const std::string&>(OwnText);
+    for (const std::string& each : OwnTexts.values()) seen += " " + each;
+    std::snprintf(text, room, "%s", seen.c_str());
+}
+
+// As LLVM writes to an option of its own, by its address.
+extern "C" void assign_text(const char* text) {
+    const_cast<std::string&>(static_cast<const std::string&>(OwnText)) = text;
+}
