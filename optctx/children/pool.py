@@ -12,7 +12,7 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from typing import Any, TypeVar
 
-from optctx.children.answers import Call, Done, Line, Listener, Talk
+from optctx.children.answers import Call, Done, Listener
 from optctx.children.death import Death, last_line
 from optctx.children.frames import decode, encode, pack
 from optctx.children.limits import Limits
@@ -141,7 +141,7 @@ class Pool:
         packed, here = pack(arguments), _place()
         self._check()
         number = next(self._numbers)
-        listener.line = Line(self._send, number)
+        listener.send, listener.number = self._send, number
         with self._state:
             if self._end is None:
                 self._listeners[number] = listener
@@ -149,12 +149,6 @@ class Pool:
             listener.ended(self._end)
         else:
             self._send(Start(number, name_of(function), packed, limits or Limits(), here, talks))
-
-    def talk(self, function: Callable[..., Any], *arguments: Any, gives: type[R]) -> Talk[R]:
-        """Start a child as `open` does, for one thread. What it says is decoded as `gives`."""
-        talk = Talk(gives)
-        self.open(function, *arguments, listener=talk)
-        return talk
 
     def _check(self) -> None:
         if not self.is_own:

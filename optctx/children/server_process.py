@@ -15,7 +15,6 @@ from typing import Any
 from optctx.children.death import Death, printed_to
 from optctx.children.frames import CHUNK, FrameError, Frames, write_all
 from optctx.children.python import python_command
-from optctx.children.spawning import ENDING
 from optctx.errors import EndedEarlyError
 
 # The server ignores what ends a whole group of processes: the one that started it handles that. Until then
@@ -27,6 +26,7 @@ _START = (
     "signal.pthread_sigmask(signal.SIG_UNBLOCK, {ending}); "
     "from optctx.children.server import main; os.getppid() == {parent} or os._exit(1); sys.exit(main())"
 )
+ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 GRACE = 10.0  # seconds that a server has to end
 READER = "optctx-pool"  # the name of the threads that read
 
