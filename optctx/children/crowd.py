@@ -21,8 +21,7 @@ from optctx.children.death import Death, printed_to
 from optctx.children.frames import FrameError, decode, pack
 from optctx.children.limits import Limits
 from optctx.children.messages import Reply, name_of
-from optctx.children.pool import Pool
-from optctx.children.server_process import GRACE
+from optctx.children.pool import GRACE, Pool
 from optctx.errors import EndedEarlyError
 from optctx.locks import lock_left_behind
 
