@@ -6,12 +6,11 @@ import sys
 from collections.abc import Sequence
 
 from evidence.census import command as census_command
-from evidence.census import tablegen_command
 from evidence.strategies import command as compare_command
 from optctx.lab.command.main import guarded
 from optctx.lab.command.parser import Parser
 
-_COMMANDS = (compare_command, census_command, tablegen_command)
+_COMMANDS = (compare_command, census_command)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

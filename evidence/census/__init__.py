@@ -1,1 +1,1 @@
-"""The census of an LLVM as tables and totals, and as TableGen records."""
+"""The census of an LLVM: what is counted of its options, and the command that prints it."""

@@ -6,9 +6,8 @@ import argparse
 import fnmatch
 from typing import TYPE_CHECKING
 
-from evidence.census.counts import totals
-from evidence.census.readers import take_census
-from evidence.census.tables import OPTION_HEADINGS, option_cells, totals_lines
+from evidence.census.counts import flags, totals, totals_lines
+from evidence.census.readers import CountedOption, take_census
 from optctx.errors import OptctxError, shown
 from optctx.lab.command.console import say, show
 from optctx.lab.rich_table import Table
@@ -17,6 +16,17 @@ if TYPE_CHECKING:
     from argparse import _SubParsersAction
 
     from optctx.lab.command.parser import Parser
+
+_HEADINGS = ("option", "type", "storage", "functions", "loads", "stores", "addresses", "scope", "notes")
+_NOTED = (
+    "never read",
+    "readers not known",
+    "read only in constructors",
+    "copied once",
+    "written by LLVM",
+    "callback",
+    "occurrences queried",
+)
 
 
 def add(commands: _SubParsersAction[Parser]) -> None:
@@ -42,8 +52,17 @@ def run(arguments: argparse.Namespace) -> int:
             f"no option matches {shown(arguments.options)}; `optctx options` shows every option"
         )
     if not arguments.totals:
-        rows = [option_cells(option) for option in found.options if not option.facts.alias_of]
-        show(Table(OPTION_HEADINGS, rows, whole=("option",)))
+        rows = [_cells(option) for option in found.options if not option.facts.alias_of]
+        show(Table(_HEADINGS, rows, whole=("option",)))
         say("")
     say(found.title, "", *totals_lines(totals(found)))
     return 0
+
+
+def _cells(option: CountedOption) -> tuple[str, ...]:
+    """The cells of an option's row."""
+    readers = "?" if option.readers is None else str(len(option.functions))
+    notes = [flag for flag in flags(option) if flag in _NOTED]
+    numbers = [str(option.sum(what)) for what in ("loads", "stores", "addresses")]
+    own = option.facts
+    return (own.name, own.type, own.storage, readers, *numbers, own.scope, ", ".join(notes))

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 
 from evidence.census.readers import Census, CountedOption, Reader
 from evidence.reads.signature import signature_of
+from optctx.wording import columns
 
 _WHAT = ("loads", "stores", "addresses", "occurrences", "positions")
+_MOST = 12  # rows of a subject in a table
 _FORMS = {"list": "list", "bits": "bits", "string": "string", "other": "class"}
 
 
@@ -58,7 +60,6 @@ def totals(census: Census) -> dict[str, dict[str, int]]:
         "type": counts(option.facts.type for option in real),
         "form": counts(_FORMS.get(option.facts.type, "scalar") for option in real),
         "storage": counts(option.facts.storage for option in real),
-        "library": counts(option.library for option in real),
         "category": counts(category for option in real for category in option.facts.categories),
     }
 
@@ -66,3 +67,16 @@ def totals(census: Census) -> dict[str, dict[str, int]]:
 def counts(values: Iterable[str]) -> dict[str, int]:
     """How often each value comes, the most frequent one first."""
     return dict(sorted(Counter(values).items(), key=lambda item: (-item[1], item[0])))
+
+
+def totals_lines(totals: Mapping[str, Mapping[str, int]]) -> list[str]:
+    """Lines with a table for each subject, the largest numbers of long ones."""
+    lines: list[str] = []
+    for subject, numbers in totals.items():
+        rows = [(what, f"{number:,}") for what, number in list(numbers.items())[:_MOST]]
+        if len(numbers) > _MOST:
+            rest = list(numbers.values())[_MOST:]
+            rows.append((f"{len(rest)} others", f"{sum(rest):,}"))
+        if rows:
+            lines += [*([""] if lines else []), f"{subject}:", *(f"  {line}" for line in columns(rows))]
+    return lines

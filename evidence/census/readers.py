@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 
-from evidence.census.origins import Origins
 from optctx._native import OCCURRENCES_AT, POSITION_AT, Site, demangle
 from optctx.compiling.facts import OptionFacts, facts
 from optctx.engine.attach import attach
@@ -39,15 +38,12 @@ class Reader:
 class CountedOption:
     """An option, and the code that refers to it.
 
-    `library`: that defines it, or "unknown". `numbers`: what LLVM stores for each choice of an enumeration.
     `callback`: setting it runs a function. `copied_once`: LLVM copies the value once, for the whole process.
     `readers`: run-time code only; registration and static initialisers are left out. None for an option on
     the heap, to which instructions refer through pointers.
     """
 
     facts: OptionFacts
-    library: str
-    numbers: Mapping[str, int | None]
     callback: bool
     copied_once: bool
     readers: tuple[Reader, ...] | None
@@ -86,26 +82,13 @@ def take_census() -> Census:
 
 def _counted(engine: Engine, option: OptionFacts, once: set[str], code: _Readers) -> CountedOption:
     own = engine.resolve(engine.options[option.name])
-    symbol = engine.image.object_at(own.address) if own.size is not None else None
-    numbers: dict[str, int | None] = dict.fromkeys(option.choices)
-    if numbers and not own.type.registry_parser:
-        names, stored, _ = own.stored_choices()
-        numbers |= dict(zip(names, stored, strict=True))
-    return CountedOption(
-        option,
-        code.origins.library_of(symbol, functions=False),
-        {name: numbers[name] for name in option.choices},
-        own.callback,
-        not once.isdisjoint(own.names),
-        code.of(own),
-    )
+    return CountedOption(option, own.callback, not once.isdisjoint(own.names), code.of(own))
 
 
 class _Readers:
     """The functions that refer to options."""
 
     def __init__(self, engine: Engine) -> None:
-        self.origins = Origins(engine.image)
         self._options = engine.plan.options.values()
         self._image = engine.image
         self._survey = engine.survey._replace(printing=engine.plan.printing)

@@ -15,7 +15,7 @@ import re
 import sys
 from collections.abc import Iterable, Sequence
 
-from evidence.census.tables import totals_lines
+from evidence.census.counts import totals_lines
 from evidence.conformance.choice import absolute, add_choice, choose, new_parser, tests_root, value_needs
 from evidence.conformance.recorded import reads_of
 from evidence.conformance.runlines import read_jobs
@@ -76,7 +76,7 @@ def _section(reader: str, places: list[ReadPlace]) -> str:
     stack = [f"    {_short(function)}" for function in example[:_SHOWN]]
     if len(example) > _SHOWN:
         stack.append(f"    ... {len(example) - _SHOWN} more")
-    return "\n".join([f"### {reader} ({places[0].library})", "", names, "", *stack, ""])
+    return "\n".join([f"### {reader}", "", names, "", *stack, ""])
 
 
 def _short(function: str) -> str:

@@ -147,7 +147,7 @@ def _run_child(
             if progress is not None:
                 progress(len(run.outcomes))
         if any(time.monotonic() - began > timeout for began in running.values()):
-            listener.line.kill()
+            listener.kill()
 
 
 def _end_of(printed: str) -> str:

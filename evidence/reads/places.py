@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, field
 
 from evidence.census.counts import counts
-from evidence.census.origins import Origins
 from evidence.reads.contexts import nearest, reached
 from evidence.reads.signature import signature_of
 from evidence.reads.stacks import FirstRead, RecordingStacks, stacks_in
@@ -39,7 +38,7 @@ def first_reads(work: Callable[[], object]) -> list[FirstRead]:
 class ReadPlace:
     """One option as one function reads it, over all compilations.
 
-    `function`: demangled; inlined code counts for the function that it is in. `library`: of LLVM. `seen`: the
+    `function`: demangled; inlined code counts for the function that it is in. `seen`: the
     compilations that read it there. `contexts`: those reachable in every one, with the most frames between
     the reader (0) and the nearest function that reaches the context. `nearest` and `frames`: of the stack
     that is farthest from any context; "none" and -1 if in one of them none is reachable. `via`: the class
@@ -49,7 +48,6 @@ class ReadPlace:
 
     option: str
     function: str
-    library: str
     seen: int = 0
     contexts: dict[str, int] = field(default_factory=dict)
     nearest: str = ""
@@ -84,7 +82,6 @@ class Reads:
         """Attach. Raises as `record()` does."""
         self._engine = attach()
         self._index: ReaderIndex = reader_index(self._engine)
-        self._origins = Origins(self._engine.image)
         self._names: dict[int, str] = {}
         self._stacks: dict[tuple[int, ...], tuple[str, ...]] = {}
         self._places: dict[tuple[str, str], ReadPlace] = {}
@@ -149,7 +146,6 @@ class Reads:
             },
             "places by what leads to an LLVMContext": counts(map(_leads, places)),
             "options by what leads to an LLVMContext": counts(map(_leads, least.values())),
-            "places without a context, by library": counts(p.library for p in places if p.without),
             "places without a context, by what is made": counts(
                 p.making or "nothing" for p in places if p.without
             ),
@@ -158,9 +154,7 @@ class Reads:
     def _place(self, key: tuple[str, str], address: int) -> ReadPlace:
         found = self._places.get(key)
         if found is None:
-            symbol = self._engine.image.function_at(address)
-            library = self._origins.library_of(symbol, functions=True)
-            found = self._places[key] = ReadPlace(*key, library)
+            found = self._places[key] = ReadPlace(*key)
         return found
 
     def _stack(self, addresses: tuple[int, ...]) -> tuple[str, ...]:

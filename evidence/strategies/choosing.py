@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Final
 
 from evidence.strategies.library_options import LibraryDefaultsStrategy, LibraryOptionsStrategy
-from evidence.strategies.locks import ComgrStrategy, OnceStrategy, TritonStrategy, XlaStrategy
-from evidence.strategies.processes import CommandLineStrategy, ForkServerStrategy
+from evidence.strategies.locks import OnceStrategy, TritonStrategy, XlaStrategy
+from evidence.strategies.processes import ForkServerStrategy
 from evidence.strategies.save_restore import SaveRestoreStrategy
 from evidence.strategies.scoped import LlvmContextStrategy, ThreadStrategy
 from evidence.strategies.strategy import Strategy
@@ -20,11 +20,9 @@ STRATEGIES: Final[dict[str, type[Strategy]]] = {
         LibraryDefaultsStrategy,
         SaveRestoreStrategy,
         XlaStrategy,
-        ComgrStrategy,
         TritonStrategy,
         OnceStrategy,
         ForkServerStrategy,
-        CommandLineStrategy,
     )
 }
 

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from evidence.strategies.choosing import STRATEGIES, open_strategy
+from evidence.strategies.choosing import STRATEGIES
 from evidence.strategies.judging import Judge
 from evidence.strategies.kernel import KERNEL, OPTIONS
 from evidence.strategies.properties import PROPERTIES
@@ -58,9 +58,6 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _judged(name: str, arguments: argparse.Namespace) -> Iterator[str]:
     """Lines with the properties that hold for a strategy, and the smallest program that breaks each other."""
-    if why := open_strategy(name).unavailable:
-        yield f"{name}: not tried: {why}"
-        return
     properties = list(dict.fromkeys(arguments.properties))
     with Judge(name, Job(KERNEL, emit="assembly"), OPTIONS, arguments.seed) as judge, status() as told:
         verdicts = []

@@ -15,16 +15,14 @@ from optctx.children.death import OF_MACHINE
 from optctx.compiling import FreshProcess, Job
 from optctx.errors import OptctxError
 
-_OWN_LLVM = ("command-line",)
-
 
 class Judge:
     """Asks one strategy for its properties. A context manager.
 
     What a program has to give is what the same options give alone, in a process of their own, through the
     same strategy: each property stands for itself. `obeyed` compares with a fresh process instead, which has
-    the options on its command line, except where the strategy compiles with an LLVM of its own. So it is with
-    tools, which have LLVM parse their options, and with code that compiles without the strategy.
+    the options on its command line. So it is with tools, which have LLVM parse their options, and with code
+    that compiles without the strategy.
     """
 
     def __init__(self, strategy: str, job: Job, options: Sequence[tuple[str, ...]], seed: int = 0) -> None:
@@ -91,7 +89,7 @@ class Judge:
 
     def _reference(self, property: Property, step: Step, options: tuple[str, ...]) -> str:
         parsed = property.name == "obeyed" or step.action == "tool"
-        if step.action == "plain" or (parsed and self.strategy not in _OWN_LLVM):
+        if step.action == "plain" or parsed:
             return _digest_of(self._job, options)
         if options not in self._alone:
             outcome = self._host.run(_alone(options))

@@ -65,45 +65,6 @@ class XlaStrategy(_WaitingStrategy):
             self._wake()
 
 
-class ComgrStrategy(_WaitingStrategy):
-    """A readers-writer lock: users of the options that are in force share it, any other one has it alone.
-
-    A user that had to parse keeps the lock to itself until it leaves. Leaving puts nothing back. A bad option
-    ends the process.
-    """
-
-    name = "exclusive-comgr"
-    source = "ROCm, amd/comgr/src/comgr-options-cache.cpp (acquireOptionsScope)"
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._active: tuple[str, ...] = ()  # "all options at default", as a new process is taken to be
-        self._readers = 0
-        self._writer = False
-
-    def _enter(self, inside: tuple[str, ...], own: tuple[str, ...]) -> bool:
-        """Whether the scope has the lock to itself."""
-        with self._changed:
-            self._wait_while(lambda: self._writer)
-            if self._active == inside:
-                self._readers += 1
-                return False
-            self._wait_while(lambda: bool(self._readers) or self._writer)
-            if self._active != inside:
-                _parse(inside)
-                self._active = inside
-            self._writer = True
-            return True
-
-    def _leave(self, kept: bool) -> None:
-        with self._changed:
-            if kept:
-                self._writer = False
-            else:
-                self._readers -= 1
-            self._wake()
-
-
 def _parse(options: Sequence[str]) -> None:
     reset_process_options()
     set_process_options(options)

@@ -48,11 +48,6 @@ class Strategy:
     def __exit__(self, *error: object) -> None:
         """Give back what the strategy holds. Scopes that are still entered are not left."""
 
-    @property
-    def unavailable(self) -> str:
-        """Why the strategy cannot be used on this machine; "" if it can."""
-        return ""
-
     def enter(self, options: Sequence[str]) -> None:
         """Enter a scope on this thread, with options such as "-unroll-count=4".
 

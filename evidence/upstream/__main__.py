@@ -18,7 +18,7 @@ from .programs import CPP, compile_object, headers, link, patched_includes
 from .proof import prove
 from .setup import Setup, find_setup
 from .shell import UpstreamError
-from .source import configure, patch, unpack
+from .source import configure, unpack
 from .unit import run_layout, run_unit
 
 _ROOT = Path(__file__).parents[2]
@@ -81,8 +81,7 @@ def _positive(text: str) -> int:
 
 
 def _run(setup: Setup, asked: argparse.Namespace) -> None:
-    _step("source package", lambda: _done(unpack(setup)))
-    _step("patches", lambda: _done(patch(setup)))
+    _step("source package, patches", lambda: _done(unpack(setup)))
     _step("configure", lambda: _done(configure(setup)))
     builder = _step("Debian's archives", lambda: Builder(setup), lambda made: f"{len(made.stock)} objects")
     unit = _step(

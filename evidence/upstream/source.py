@@ -8,14 +8,21 @@ from pathlib import Path
 
 from evidence.conformance.source import SourceError, default_cache, source_package
 
-from . import patches
 from .setup import VERSION, Setup
 from .shell import UpstreamError, run, run_logged
 from .stamps import digest, step
 
+PATCHES = Path(__file__).parent / "patches"
+
 
 def unpack(setup: Setup) -> bool:
-    """Downloads the package into `make conformance`'s cache and unpacks it. False if it was there."""
+    """Downloads the package into `make conformance`'s cache, unpacks it, and applies the series.
+
+    False if the source has it already. Another series begins with nothing built. Raises UpstreamError.
+    """
+    series = sorted(PATCHES.glob("*.patch"))
+    if not series:
+        raise UpstreamError(f"no patches in {PATCHES}: is the checkout complete?")
 
     def work() -> None:
         try:
@@ -24,17 +31,13 @@ def unpack(setup: Setup) -> bool:
             raise UpstreamError(f"cannot get LLVM's source: {error}") from error
         if VERSION not in package.name:
             raise UpstreamError(f"apt-get source gave {package.name}; the patches are for {VERSION}")
-        shutil.rmtree(setup.source, ignore_errors=True)
+        for folder in (setup.source, setup.objects):
+            shutil.rmtree(folder, ignore_errors=True)
         run(["dpkg-source", "--no-check", "-x", package, setup.source])
+        for patch in series:
+            run(["patch", "-p1", "--fuzz=0", "--no-backup-if-mismatch", "-i", patch], folder=setup.source)
 
-    return step(setup.stamps, "source", VERSION, setup.source, work)
-
-
-def patch(setup: Setup) -> bool:
-    """Applies the series. False if the source has it already."""
-    series = patches.series()
-    state = digest(*[patch.path for patch in series])
-    return step(setup.stamps, "patch", state, setup.source, lambda: patches.apply(series, setup.source))
+    return step(setup.stamps, "source", digest(VERSION, *series), setup.source, work)
 
 
 # As Debian's archives were built, without optional libraries of Support and without other targets.

@@ -126,44 +126,6 @@ std::optional<Symbol> SymbolIndex::containing(const Numbers& sorted, std::uintpt
     return std::nullopt;
 }
 
-std::vector<std::pair<std::uint32_t, std::string>> SymbolIndex::files() const {
-    std::vector<std::pair<std::uint32_t, std::string>> found;
-    for (std::uint32_t number = 1; number < count_; ++number)
-        if (ELF64_ST_TYPE(symbols_[number].st_info) == STT_FILE)
-            found.emplace_back(number, strings_ + symbols_[number].st_name);
-    return found;
-}
-
-std::uint32_t SymbolIndex::end_of_files() const {
-    const auto* end = std::partition_point(
-        symbols_, symbols_ + count_, [](const Elf64_Sym& entry) { return ELF64_ST_BIND(entry.st_info) == STB_LOCAL; });
-    for (const auto* entry = end; entry != symbols_;) {
-        if (ELF64_ST_TYPE((--entry)->st_info) != STT_FILE) continue;
-        if (strings_[entry->st_name] == '\0') end = entry;
-        break;
-    }
-    return static_cast<std::uint32_t>(end - symbols_);
-}
-
-SymbolIndex::Neighbours SymbolIndex::local_neighbours(std::uintptr_t address, bool functions) const {
-    const auto known = addresses();
-    const Numbers& sorted = functions ? known->functions : known->objects;
-    const std::uint32_t files_end = end_of_files();
-    const auto is_local = [files_end](std::uint32_t number) { return number < files_end; };
-    const auto begin = std::partition_point(sorted.begin(), sorted.end(), [&](std::uint32_t number) {
-        return base_ + symbols_[number].st_value < address;
-    });
-    const auto end = std::partition_point(
-        begin, sorted.end(), [&](std::uint32_t number) { return base_ + symbols_[number].st_value <= address; });
-    Neighbours found;
-    if (const auto before = std::find_if(std::make_reverse_iterator(begin), sorted.rend(), is_local);
-        before != sorted.rend())
-        found.before = symbol(*before);
-    if (const auto after = std::find_if(end, sorted.end(), is_local); after != sorted.end())
-        found.after = symbol(*after);
-    return found;
-}
-
 // One pass for all patterns, in table order, because names are stored in that order. Many names begin alike, so the
 // last character of a prefix is compared first.
 std::vector<std::vector<Symbol>> SymbolIndex::functions_named(const Patterns& patterns) const {

@@ -42,18 +42,6 @@ public:
     using Patterns = std::vector<std::pair<std::string, std::string>>;
     std::vector<std::vector<Symbol>> functions_named(const Patterns& patterns) const;
 
-    // (number, name) of each source file that the table names. The local symbols of a file follow it.
-    std::vector<std::pair<std::uint32_t, std::string>> files() const;
-    // Symbols with smaller numbers are those of the file before them. Global ones follow, first those that the linker
-    // made local (hidden), behind a file without a name.
-    std::uint32_t end_of_files() const;
-    // Of the functions, or objects, the nearest local ones of a file that begin before the address and after it.
-    struct Neighbours {
-        std::optional<Symbol> before;
-        std::optional<Symbol> after;
-    };
-    Neighbours local_neighbours(std::uintptr_t address, bool functions) const;
-
     // Frees what was built. Symbols that were returned stay valid.
     void forget();
 

@@ -164,20 +164,6 @@ void add_image(nb::module_& m) {
                 return symbol ? std::string(symbol->name) : std::string();
             },
             "number"_a, "The mangled name of what is there; empty for nothing.")
-        .def(
-            "files", [](const image::Library& i) { return i.symbols().files(); },
-            "[(number, name)] of each source file in the symbol table. The local symbols of a file follow it.")
-        .def_prop_ro(
-            "end_of_files", [](const image::Library& i) { return i.symbols().end_of_files(); },
-            "Symbols with smaller numbers are local to the file before them.")
-        .def(
-            "local_neighbours",
-            [](const image::Library& i, std::uintptr_t address, bool functions) {
-                const auto found = i.symbols().local_neighbours(address, functions);
-                return std::pair(found.before, found.after);
-            },
-            "address"_a, "functions"_a,
-            "The nearest functions, or objects, local to a file that begin before the address and after it.")
         .def("functions_named", &image::Library::functions_named, "patterns"_a,
              "For each (prefix, infix), the functions whose mangled name starts with the one and holds the other after "
              "that; the image must outlive the answer.")

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import dataclass, replace
-from queue import Empty, SimpleQueue
-from typing import Any, Generic, TypeVar
+from typing import Generic, TypeVar
 
 from msgspec import structs
 
@@ -33,34 +32,12 @@ class Done(Generic[R]):
     cut: bool = False
 
 
-@dataclass(frozen=True)
-class Line:
-    """To a child."""
-
-    send: Callable[[ToServer], None]
-    number: int
-
-    def tell(self, message: object) -> None:
-        """Tell it something, if it talks. Does nothing if it has ended."""
-        self.tell_bytes(encode(message))
-
-    def tell_bytes(self, data: bytes) -> None:
-        """Write to what it reads."""
-        self.send(Tell(self.number, data))
-
-    def close(self) -> None:
-        """Tell it that there is no more."""
-        self.send(Tell(self.number, None))
-
-    def kill(self) -> None:
-        """End it with what it started."""
-        self.send(Kill(self.number))
-
-
 class Listener:
     """Hears one child, on the thread that reads for the pool. Kills it if it writes no frames."""
 
-    line: Any  # to the child
+    # Set by the pool: where orders go, and the child's number.
+    send: Callable[[ToServer], None]
+    number: int
 
     def __init__(self, heard: Callable[[bytes], None], ended: Callable[[Death], None]) -> None:
         """Take two functions, which must not wait.
@@ -73,6 +50,14 @@ class Listener:
         self._frames = Frames()
         self.nonsense = False
 
+    def tell(self, message: object) -> None:
+        """Tell the child something. Does nothing if it has ended."""
+        self.send(Tell(self.number, encode(message)))
+
+    def kill(self) -> None:
+        """End the child with what it started."""
+        self.send(Kill(self.number))
+
     def said(self, data: bytes) -> None:
         """Take bytes of the child's."""
         if self.nonsense:
@@ -81,8 +66,12 @@ class Listener:
             for body in self._frames.feed(data):
                 self._heard(body)
         except FrameError:
-            self.nonsense = True
-            self.line.kill()
+            self.kill_for_nonsense()
+
+    def kill_for_nonsense(self) -> None:
+        """Hear no more of it."""
+        self.nonsense = True
+        self.kill()
 
     def ended(self, end: Death) -> None:
         """Take the child's end."""
@@ -110,10 +99,6 @@ class Call(Listener, Generic[R]):
             self.kill()
             raise
 
-    def kill(self) -> None:
-        """End the child with what it started."""
-        self.line.kill()
-
     def _take(self, body: bytes) -> None:
         if self._answer is not None:
             raise FrameError("expected one answer, found another")
@@ -127,31 +112,6 @@ class Call(Listener, Generic[R]):
             except FrameError:
                 done = replace(done, death=structs.replace(end, how="nonsense"))
         self.future.set_result(done)
-
-
-class Talk(Listener, Generic[R]):
-    """A child that talks to one thread. A context manager: leaving it ends the child."""
-
-    def __init__(self, gives: type[R]) -> None:
-        self._mail: SimpleQueue[bytes | Death] = SimpleQueue()
-        super().__init__(self._mail.put, self._mail.put)
-        self._gives = gives
-
-    def __enter__(self) -> Talk[R]:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self.line.kill()
-
-    def hear(self, seconds: float | None = None) -> R | Death:
-        """Wait for what it says next, or for its death. Raises TimeoutError."""
-        try:
-            mail = self._mail.get(timeout=seconds)
-            return decode(mail, self._gives) if isinstance(mail, bytes) else mail
-        except Empty:
-            raise TimeoutError from None
-        except FrameError:
-            return Death("nonsense", 0, "")
 
 
 def done_by(reply: Reply, gives: type[R], end: Death) -> Done[R]:

@@ -1,8 +1,9 @@
-"""A child of the server: a fork that makes one call, or talks until it is told no more."""
+"""A child: a fork that works, says what came of it, and ends."""
 
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import os
 import resource
 import signal
@@ -15,12 +16,13 @@ import msgspec
 
 from optctx.children.death import Death, is_cut, printed_to
 from optctx.children.frames import encode, messages, pack, write_all
-from optctx.children.limits import lower_limit
+from optctx.children.limits import Limits, lower_limit
 from optctx.children.messages import Place, Reply, Start, arguments_of, function_of
-from optctx.children.spawning import STOP, end_with_parent
 from optctx.errors import OptctxError
 
 T = TypeVar("T")
+STOP = signal.SIGUSR1  # tells a server to end
+_PR_SET_PDEATHSIG = 1
 # Made beforehand: the process that writes it may get no memory to make it.
 _NO_MEMORY = encode(Reply("no memory"))
 
@@ -32,7 +34,7 @@ class Channel:
         self.told, self.said, self.printed = told, said, printed
 
     def hear(self, gives: type[T]) -> Iterator[T]:
-        """Yield what the child is told, until there is no more."""
+        """Yield what the child is told."""
         return messages(self.told, gives)
 
     def send(self, message: object) -> None:
@@ -45,65 +47,50 @@ class Child:
 
     def __init__(
         self,
-        start: Start,
         work: Callable[[Channel], object],
-        closing: Sequence[int],
+        limits: Limits,
+        place: Place | None = None,
+        closing: Sequence[int] = (),
     ) -> None:
-        """`closing`: descriptors of this process that the child must not keep."""
-        self.number, self.late = start.number, False
-        self._files = start.limits.files
+        """`place`: where it moves to before. `closing`: descriptors of this process that it must not keep."""
+        self.late = False
         self.untold = bytearray()  # what its pipe has no room for
+        self._files = limits.files
         opened: list[int] = []
         try:
             opened += os.pipe2(os.O_CLOEXEC)
             opened.append(os.memfd_create("printed"))
-            opened += os.pipe2(os.O_CLOEXEC) if start.talks else (-1, -1)
+            opened += os.pipe2(os.O_CLOEXEC)
             parent = os.getpid()
-            seconds = start.limits.seconds
-            self.deadline = None if seconds is None else time.monotonic() + seconds
+            self.deadline = None if limits.seconds is None else time.monotonic() + limits.seconds
             self.pid = os.fork()
         except OSError:  # a limit of this machine
             _close(opened)
             raise
         self.hearing, said, self._printed, told, self.telling = opened
         if not self.pid:
-            _run(
-                start,
-                work,
-                Channel(told, said, self._printed),
-                parent,
-                (*closing, self.hearing, self.telling),
-            )
+            channel = Channel(told, said, self._printed)
+            _run(work, limits, place, channel, parent, (*closing, self.hearing, self.telling))
         with contextlib.suppress(OSError):  # the child does the same; who is first counts
             os.setpgid(self.pid, self.pid)
         _close((said, told))
-        if start.talks:
-            os.set_blocking(self.telling, False)
+        os.set_blocking(self.telling, False)
 
     @property
-    def descriptors(self) -> list[int]:
+    def descriptors(self) -> tuple[int, ...]:
         """Those of this process, which no other child must keep."""
-        return [each for each in (self.hearing, self.telling, self._printed) if each >= 0]
+        return self.hearing, self.telling, self._printed
 
     def tell(self, data: bytes) -> None:
         """Pass as much as its pipe has room for now; the rest waits in `untold`."""
         self.untold += data
         try:
-            self._push()
+            while self.untold:
+                del self.untold[: os.write(self.telling, self.untold)]
         except BlockingIOError:
             pass
         except BrokenPipeError:  # it has ended; the end of what it says tells
             self.untold.clear()
-
-    def _push(self) -> None:
-        while self.untold and self.telling >= 0:
-            del self.untold[: os.write(self.telling, self.untold)]
-
-    def close(self) -> None:
-        """Tell it that there is no more."""
-        _close((self.telling,))
-        self.telling = -1
-        self.untold.clear()
 
     def kill(self, *, late: bool = False) -> None:
         """Kill it with what it started. It is still to be buried."""
@@ -116,19 +103,23 @@ class Child:
         self.kill()
         status = os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
         printed, cut = printed_to(self._printed), is_cut(self._printed, self._files)
-        _close((self.hearing, self._printed, self.telling))
+        _close(self.descriptors)
         how: Any = "timed out" if self.late else "exited" if status >= 0 else "killed"
         return Death(how, status, printed, cut)
 
 
 def _close(descriptors: Sequence[int]) -> None:
     for descriptor in descriptors:
-        if descriptor >= 0:
-            os.close(descriptor)
+        os.close(descriptor)
 
 
 def _run(
-    start: Start, work: Callable[[Channel], object], channel: Channel, parent: int, closing: Sequence[int]
+    work: Callable[[Channel], object],
+    limits: Limits,
+    place: Place | None,
+    channel: Channel,
+    parent: int,
+    closing: Sequence[int],
 ) -> NoReturn:
     try:
         os.setpgid(0, 0)
@@ -142,17 +133,24 @@ def _run(
             os.dup2(null.fileno(), 0)  # which may be the server's orders
         os.dup2(channel.printed, 1)
         os.dup2(channel.printed, 2)
-        settle(start.place)
-        start.limits.apply()
+        if place is not None:
+            settle(place)
+        limits.apply()
         work(channel)
         os._exit(0)
     except MemoryError:
         os.write(channel.said, _NO_MEMORY)
     except BaseException as error:  # every error of a call must become an answer
         traceback.print_exc()
-        if not start.talks:
-            channel.send(Reply("raised", error=_words(f"{type(error).__name__}: {error}")))
+        channel.send(Reply("raised", error=_words(f"{type(error).__name__}: {error}")))
     finally:
+        os._exit(1)
+
+
+def end_with_parent(parent: int, number: int = signal.SIGKILL) -> None:
+    """Have the kernel send this process a signal when its parent `parent` ends. Exit now if it has ended."""
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, number, 0, 0, 0)
+    if os.getppid() != parent:
         os._exit(1)
 
 
@@ -160,13 +158,12 @@ def settle(place: Place) -> None:
     """Move to where the caller is."""
     if place.folder is not None:
         os.chdir(place.folder)
-    if place.environment:
-        os.environb.clear()
-        os.environb.update(place.environment)
+    os.environb.clear()
+    os.environb.update(place.environment)
 
 
 def answer(prepared: object, start: Start, channel: Channel) -> None:
-    """Call the function of `start`, and say what came of it, unless the function talks itself."""
+    """Call the function of `start`, and say what came of it, unless the function says it itself."""
     if start.talks:
         arguments = arguments_of(start.function, start.arguments, given=2)
         function_of(start.function)(prepared, channel, *arguments)

@@ -21,8 +21,7 @@ from optctx.children.death import Death, printed_to
 from optctx.children.frames import FrameError, decode, pack
 from optctx.children.limits import Limits
 from optctx.children.messages import Reply, name_of
-from optctx.children.pool import Pool
-from optctx.children.server_process import GRACE
+from optctx.children.pool import GRACE, Pool
 from optctx.errors import EndedEarlyError
 from optctx.locks import lock_left_behind
 
@@ -78,7 +77,7 @@ def work(prepared: object, channel: Channel, shared: _Shared, threads: int) -> N
         threading.Thread(target=serve, daemon=True).start()
     for order in channel.hear(_Order):
         orders.put(order)
-    os._exit(0)
+    os._exit(0)  # the server has ended
 
 
 def alone(prepared: object, shared: _Shared, arguments: msgspec.Raw) -> Any:
@@ -182,7 +181,7 @@ class Crowd(Generic[R]):
         if not self._pool.is_own:
             return
         for child in self._children:
-            child.line.kill()
+            child.kill()
         for each in self._alone.values():
             each.kill()
         with contextlib.suppress(Empty):
@@ -250,7 +249,7 @@ class Crowd(Generic[R]):
             while self._pending and len(child.sent) < most:
                 number = self._pending.popleft()
                 child.sent[number] = None
-                child.line.tell(_Order(number, pack(self._arguments[number])))
+                child.tell(_Order(number, pack(self._arguments[number])))
 
     def _start_child(self) -> _Child:
         child = _Child(self._mail)
@@ -280,8 +279,7 @@ class Crowd(Generic[R]):
             try:
                 return self._said(sender, decode(mail, _Said))
             except (FrameError, KeyError):  # it wrote to its answers: what it was doing is called again alone
-                sender.nonsense = True
-                sender.line.kill()
+                sender.kill_for_nonsense()
         return []
 
     def _said(self, child: _Child, said: _Said) -> list[tuple[int, Done[R]]]:
@@ -340,6 +338,6 @@ class Crowd(Generic[R]):
             if len(in_time) < len(left) and child is self._open:
                 self._open = None
             if child is not self._open and not in_time:
-                child.line.kill()
+                child.kill()
             ends += in_time
         return min(ends, default=None)

@@ -80,11 +80,10 @@ def write_all(descriptor: int, data: bytes) -> None:
 
 
 class Frames:
-    """Collects bytes, and returns the bodies of complete frames. `most`: bytes that one may have."""
+    """Collects bytes, and returns the bodies of complete frames."""
 
-    def __init__(self, most: int = _MOST) -> None:
+    def __init__(self) -> None:
         self._pending = bytearray()
-        self._most = most
 
     def feed(self, data: bytes) -> list[bytes]:
         """The bodies that `data` completes, in order. Raises FrameError for a length that no frame has."""
@@ -92,8 +91,8 @@ class Frames:
         bodies = []
         while len(self._pending) >= _LENGTH.size:
             (length,) = _LENGTH.unpack_from(self._pending)
-            if length > self._most:
-                raise FrameError(f"expected a frame of at most {self._most} bytes, found {length}")
+            if length > _MOST:
+                raise FrameError(f"expected a frame of at most {_MOST} bytes, found {length}")
             end = _LENGTH.size + length
             if len(self._pending) < end:
                 break

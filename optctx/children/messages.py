@@ -26,7 +26,7 @@ class Place(msgspec.Struct, frozen=True, array_like=True):
     """Where a child runs: as the caller does now, not as it did when the server started."""
 
     folder: bytes | None
-    environment: dict[bytes, bytes]  # all of it; none at all leaves it as it is
+    environment: dict[bytes, bytes]
 
 
 class Prepare(_Message, frozen=True):
@@ -49,10 +49,10 @@ class Start(_Message, frozen=True):
 
 
 class Tell(_Message, frozen=True):
-    """Pass bytes to a child that talks. None: there is no more."""
+    """Pass bytes to a child."""
 
     number: int
-    data: bytes | None
+    data: bytes
 
 
 class Kill(_Message, frozen=True):

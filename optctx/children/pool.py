@@ -6,22 +6,50 @@ import atexit
 import contextlib
 import itertools
 import os
+import signal
+import subprocess
 import threading
 import weakref
 from collections.abc import Callable
 from concurrent.futures import Future
+from queue import SimpleQueue
 from typing import Any, TypeVar
 
-from optctx.children.answers import Call, Done, Line, Listener, Talk
-from optctx.children.death import Death, last_line
-from optctx.children.frames import decode, encode, pack
+from optctx.children.answers import Call, Done, Listener
+from optctx.children.death import Death, last_line, printed_to
+from optctx.children.frames import CHUNK, FrameError, Frames, decode, encode, pack, write_all
 from optctx.children.limits import Limits
 from optctx.children.messages import Ended, FromServer, Place, Prepare, Ready, Said, Start, ToServer, name_of
-from optctx.children.server_process import GRACE, READER, ServerProcess
+from optctx.children.python import python_command
 from optctx.errors import EndedEarlyError, OptctxError
 from optctx.locks import lock_left_behind
 
 R = TypeVar("R")
+# The server ignores what ends a whole group of processes: the one that started it handles that. Until then
+# these signals are blocked, because Python's own start would print a traceback. It does nothing for a process
+# that has ended while it was imported.
+_START = (
+    "import os, signal; "
+    "[signal.signal(each, signal.SIG_IGN) for each in {ending}]; "
+    "signal.pthread_sigmask(signal.SIG_UNBLOCK, {ending}); "
+    "from optctx.children.server import main; os.getppid() == {parent} or os._exit(1); sys.exit(main())"
+)
+_ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+GRACE = 10.0  # seconds that a server has to end
+_READER = "optctx-pool"  # the name of the threads that read
+
+
+def popen(printed: int) -> subprocess.Popen[bytes]:
+    """Start a server with pipes to its standard input and output, and this descriptor for what it prints.
+
+    The kernel ends it with the thread that calls this.
+    """
+    text = _START.format(parent=os.getpid(), ending=list(map(int, _ENDING)))
+    pipe, before = subprocess.PIPE, signal.pthread_sigmask(signal.SIG_BLOCK, _ENDING)
+    try:
+        return subprocess.Popen(python_command(text), bufsize=0, stdin=pipe, stdout=pipe, stderr=printed)
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 class Pool:
@@ -45,7 +73,10 @@ class Pool:
         self._ready: Future[Ready | Death] = Future()
         self._end: Death | None = None
         self._over: Future[None] = Future()
-        self._server: ServerProcess | None = None
+        self._is_begun = False
+        self._popen: subprocess.Popen[bytes] | None = None
+        self._orders: SimpleQueue[bytes | None] = SimpleQueue()
+        self._started: Future[None] = Future()
 
     def __enter__(self) -> Pool:
         self.start()
@@ -57,12 +88,16 @@ class Pool:
     def start(self) -> None:
         """Start the server, and do not wait for it to prepare.
 
-        Raises OSError if no process can be started, and OptctxError if no thread can.
+        Raises OSError if no process can be started, and EndedEarlyError if no thread can (ulimit -u, -v).
         """
         _running.add(self)
+        self._is_begun = True
         try:
-            self._server = server = ServerProcess(self._heard, self._gone)
-            server.start()
+            try:
+                threading.Thread(target=self._work, name=_READER, daemon=True).start()
+            except RuntimeError as error:
+                self._fail(_no_thread(error))
+            self._started.result()
             self._send(Prepare(*self._prepare, _place()))
         except BaseException:
             self.close()
@@ -70,21 +105,25 @@ class Pool:
 
     def close(self) -> None:
         """End the server and every child."""
-        server = self._server
-        if server is None or not self.is_own or self._over.done():
+        if not self._is_begun or not self.is_own or self._over.done():
             return
-        if threading.current_thread().name == READER:  # a finaliser, on the thread that sees the end
-            server.kill()
+        if threading.current_thread().name == _READER:  # a finaliser, on the thread that sees the end
+            self._kill()
             return
         if self._ready.done():
-            server.close()  # it kills the children with what they started
+            self._orders.put(None)  # it kills the children with what they started
         else:
-            server.kill()  # it may prepare for long, and has no children
+            self._kill()  # it may prepare for long, and has no children
         with contextlib.suppress(TimeoutError):
             self._over.exception(GRACE)
             return
-        server.kill()
+        self._kill()
         self._over.exception(GRACE)
+
+    def _kill(self) -> None:
+        if self._popen is not None:
+            self._popen.kill()
+        self._orders.put(None)
 
     @property
     def is_own(self) -> bool:
@@ -141,7 +180,7 @@ class Pool:
         packed, here = pack(arguments), _place()
         self._check()
         number = next(self._numbers)
-        listener.line = Line(self._send, number)
+        listener.send, listener.number = self._send, number
         with self._state:
             if self._end is None:
                 self._listeners[number] = listener
@@ -150,27 +189,78 @@ class Pool:
         else:
             self._send(Start(number, name_of(function), packed, limits or Limits(), here, talks))
 
-    def talk(self, function: Callable[..., Any], *arguments: Any, gives: type[R]) -> Talk[R]:
-        """Start a child as `open` does, for one thread. What it says is decoded as `gives`."""
-        talk = Talk(gives)
-        self.open(function, *arguments, listener=talk)
-        return talk
-
     def _check(self) -> None:
         if not self.is_own:
             raise OptctxError(
                 "this helper process belongs to the process that this one was forked from; make another one"
             )
-        if self._server is None:
+        if not self._is_begun:
             raise OptctxError("this helper process is not running; use it inside its `with` block")
 
     def _send(self, order: ToServer) -> None:
         """Hand an order over. Never waits, so an interrupt cannot leave half of it in a pipe."""
         self._check()
-        assert self._server is not None
-        self._server.tell(encode(order))
+        self._orders.put(encode(order))
 
-    # On the thread that reads.
+    # On two threads, one of which reads and one writes. Signals arrive on neither, so an interrupt of the
+    # caller loses nothing that they do.
+
+    def _work(self) -> None:
+        """Start the process, which the kernel ends with this thread. Hear it until its end."""
+        signal.pthread_sigmask(signal.SIG_BLOCK, _ENDING)
+        try:
+            with open(os.memfd_create("printed"), "rb") as printed:
+                process = self._popen = self._start_process(printed.fileno())
+                self._started.set_result(None)
+                self._hear(process, printed.fileno())
+        except BaseException as error:
+            if self._started.done():
+                raise
+            self._fail(error)
+
+    def _start_process(self, printed: int) -> subprocess.Popen[bytes]:
+        process = popen(printed)
+        try:
+            threading.Thread(target=self._write, args=(process.stdin,), daemon=True).start()
+        except RuntimeError as error:
+            process.kill()
+            process.communicate()
+            raise _no_thread(error) from None
+        return process
+
+    def _hear(self, process: subprocess.Popen[bytes], printed: int) -> None:
+        assert process.stdout is not None
+        try:
+            with process.stdout as answers:
+                self._relay(answers.fileno())
+        except FrameError:
+            process.kill()
+        finally:
+            self._orders.put(None)
+            try:
+                process.wait(GRACE)
+            except subprocess.TimeoutExpired:
+                process.kill()  # the kernel then kills its children
+                process.wait()
+            self._gone(process.returncode, printed_to(printed))
+
+    def _relay(self, answers: int) -> None:
+        frames = Frames()
+        while data := os.read(answers, CHUNK):
+            for body in frames.feed(data):
+                self._heard(body)
+
+    def _write(self, stdin: Any) -> None:
+        with stdin, contextlib.suppress(OSError):  # the server has ended: the other thread tells
+            self._write_orders(stdin.fileno())
+
+    def _write_orders(self, orders: int) -> None:
+        while (data := self._orders.get()) is not None:
+            write_all(orders, data)
+
+    def _fail(self, error: BaseException) -> None:
+        self._gone(0, "")
+        self._started.set_exception(error)
 
     def _heard(self, body: bytes) -> None:
         """Take what the server says. Raises FrameError."""
@@ -185,11 +275,11 @@ class Pool:
                 if ended := self._listeners.pop(message.number, None):
                     ended.ended(message.end)
 
-    def _gone(self, end: Death) -> None:
+    def _gone(self, status: int, printed: str) -> None:
         """The server has ended: so have its children."""
-        text = f"the helper process ended with status {end.status} before it answered{last_line(end.printed)}"
+        text = f"the helper process ended with status {status} before it answered{last_line(printed)}"
         with self._state:
-            self._end = death = Death("lost", end.status, text)
+            self._end = death = Death("lost", status, text)
             left, self._listeners = self._listeners, {}
         if not self._ready.done():
             self._ready.set_result(death)
@@ -198,8 +288,12 @@ class Pool:
         self._over.set_result(None)
 
     def _forked(self) -> None:
-        if self._server is not None:
-            self._server.leave()
+        """In a child of fork: leave the process to the parent, which ends it by closing the only pipe."""
+        if process := self._popen:
+            process.returncode = 0  # it is not a child of this process
+            for file in (process.stdin, process.stdout):
+                if file is not None:
+                    file.close()
 
 
 class SharedPool:
@@ -227,6 +321,10 @@ def _place() -> Place:
     with contextlib.suppress(OSError):  # it was removed
         folder = os.getcwdb()
     return Place(folder, dict(os.environb))
+
+
+def _no_thread(error: RuntimeError) -> EndedEarlyError:
+    return EndedEarlyError(f"cannot listen to a fresh process: {error}")
 
 
 def _leave_to_parent() -> None:

@@ -10,13 +10,16 @@ import contextlib
 import functools
 import gc
 import os
+import resource
 import selectors
 import signal
 import time
+from types import FrameType
 
-from optctx.children.child import Child, answer, settle
+from optctx.children.child import STOP, Child, answer, end_with_parent, settle
 from optctx.children.death import Death
 from optctx.children.frames import CHUNK, Frames, decode, encode, write_all
+from optctx.children.limits import lower_limit
 from optctx.children.messages import (
     Ended,
     Kill,
@@ -29,7 +32,6 @@ from optctx.children.messages import (
     arguments_of,
     function_of,
 )
-from optctx.children.spawning import STOP, answers_of_helper, end_when_told, end_with_parent
 from optctx.errors import OptctxError
 
 _LONGEST = 1e6  # seconds of one wait: epoll takes 24 days at most
@@ -71,11 +73,10 @@ class Server:
                     if not self._obey(decode(body, ToServer)):  # type: ignore[arg-type]
                         return False
             elif key.data in self._children:
-                child = self._children[key.data]
                 if events & selectors.EVENT_WRITE:
-                    self._tell(child, b"")
+                    self._tell(key.data, b"")
                 else:
-                    self._hear(child)
+                    self._hear(key.data)
         return True
 
     def _kill_all(self) -> None:
@@ -103,7 +104,7 @@ class Server:
             case _ if order.number not in self._children:
                 pass  # it has ended
             case Tell():
-                self._tell(self._children[order.number], order.data)
+                self._tell(order.number, order.data)
             case Kill():
                 self._children[order.number].kill()
         return True
@@ -118,10 +119,23 @@ class Server:
             return False
         gc.freeze()  # children share these pages
         # From now on there may be children, which have started processes of their own.
-        end_when_told(self._kill_all)
+        self._end_when_told()
         end_with_parent(self._parent, STOP)
         self._say(Ready("", os.getpid()))
         return True
+
+    def _end_when_told(self) -> None:
+        """Have STOP end all at any moment: an exception of a handler could be lost."""
+        own = os.getpid()
+
+        def end(number: int, frame: FrameType | None) -> None:
+            try:
+                if os.getpid() == own:  # a fork that is told so just ends
+                    self._kill_all()
+            finally:
+                os._exit(0)
+
+        signal.signal(STOP, end)
 
     def _start(self, order: Start) -> None:
         # Otherwise STOP could come when the child has started something, and is not entered yet.
@@ -137,7 +151,8 @@ class Server:
             closing += each.descriptors
         try:
             function_of(order.function)  # imports its module here, once for all children
-            child = Child(order, functools.partial(answer, self._prepared, order), closing)
+            work = functools.partial(answer, self._prepared, order)
+            child = Child(work, order.limits, order.place, closing)
         except OSError as error:
             why = f"no process can be started for it: {error.strerror}"
             self._say(Ended(order.number, Death("lost", 0, why)))
@@ -145,39 +160,43 @@ class Server:
         self._children[order.number] = child
         self._selector.register(child.hearing, selectors.EVENT_READ, order.number)
 
-    def _tell(self, child: Child, data: bytes | None) -> None:
+    def _tell(self, number: int, data: bytes) -> None:
         """Never wait for a child: it may wait for this process to read what it says."""
-        if data is None:
-            self._forget(child)
-            child.close()
-            return
+        child = self._children[number]
         child.tell(data)
-        if child.telling < 0:
-            return
         if not child.untold:
             self._forget(child)
         elif child.telling not in self._selector.get_map():
-            self._selector.register(child.telling, selectors.EVENT_WRITE, child.number)
+            self._selector.register(child.telling, selectors.EVENT_WRITE, number)
 
     def _forget(self, child: Child) -> None:
-        with contextlib.suppress(KeyError, ValueError):
+        with contextlib.suppress(KeyError):
             self._selector.unregister(child.telling)
 
-    def _hear(self, child: Child) -> None:
+    def _hear(self, number: int) -> None:
+        child = self._children[number]
         if data := os.read(child.hearing, CHUNK):
-            self._say(Said(child.number, data))
+            self._say(Said(number, data))
             return
         self._selector.unregister(child.hearing)
         self._forget(child)
-        del self._children[child.number]
-        self._say(Ended(child.number, child.bury()))
+        del self._children[number]
+        self._say(Ended(number, child.bury()))
 
     def _say(self, message: Ready | Said | Ended) -> None:
         write_all(self._answers, encode(message))
 
 
 def main() -> int:
-    """Serve a pool on standard input, and on what standard output was. No other code may write there."""
+    """Serve a pool on standard input, and on what standard output was. No other code may write there.
+
+    What is printed goes to standard error. The process ends with its parent, and a crash leaves no core file,
+    because it is an answer.
+    """
     os.setpgid(0, 0)  # what ends the caller's group leaves this process the time to end its children
-    Server(0, answers_of_helper()).serve()
+    end_with_parent(os.getppid())
+    answers = os.dup(1)
+    os.dup2(2, 1)
+    lower_limit(resource.RLIMIT_CORE, 0)
+    Server(0, answers).serve()
     return 0

@@ -17,7 +17,6 @@ import warnings
 from collections.abc import Callable, Iterator
 from typing import Any, ParamSpec, TypeAlias, TypeVar, cast, overload
 
-import msgspec
 from hypothesis import currently_in_test_context
 from hypothesis.control import current_build_context
 from hypothesis.errors import Frozen, InvalidState
@@ -28,7 +27,7 @@ from optctx.children.child import Channel, Child
 from optctx.children.death import Death, cause_of_end, last_words
 from optctx.children.frames import CHUNK, Frames, decode, pack
 from optctx.children.limits import Limits
-from optctx.children.messages import Place, Reply, Start
+from optctx.children.messages import Reply
 from optctx.compiling.fresh import checked_limits
 from optctx.errors import OptctxError, shown
 from optctx.testing.compiler import CrashError, HangError
@@ -106,10 +105,9 @@ def _ended(body: Body, limits: Limits) -> tuple[Reply | None, Death]:
     """Run the body in a child. Return its answer, None if there is none, and its end."""
     sys.stdout.flush()  # otherwise the child writes it as well
     sys.stderr.flush()
-    start = Start(0, "", msgspec.Raw(), limits, Place(None, {}), talks=False)
     try:
         with _forking():
-            child = Child(start, functools.partial(_run, body), ())
+            child = Child(functools.partial(_run, body), limits)
     except OSError as error:
         raise OptctxError(f"cannot run {shown(body.func)} in a child: {error.strerror}") from None
     try:

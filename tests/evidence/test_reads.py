@@ -70,7 +70,7 @@ def test_the_count_of_an_unrolling_is_read_below_the_pass() -> None:
     assert place.via == "Loop, getHeader()->getParent() (parameter)"
     assert reaches_in(place.example[2])[0].via == "Function (parameter)"
     assert place.contexts.keys() >= {"Function", "Module"}
-    assert (place.library, place.making, place.without, place.seen) == ("ScalarOpts", "", 0, 1)
+    assert (place.making, place.without, place.seen) == ("", 0, 1)
 
 
 def test_options_that_are_read_without_a_context() -> None:
@@ -173,7 +173,7 @@ def test_a_build_without_the_laboratory_says_what_is_missing(monkeypatch: pytest
 
 
 def test_the_farthest_stack_of_several_compilations_counts() -> None:
-    place = ReadPlace("o", "f(int)", "ipo")
+    place = ReadPlace("o", "f(int)")
     place.add(("f(int)", "g(llvm::Function&)"))
     assert (place.nearest, place.frames) == ("Function", 1)
     place.add(("f(int)", "h(int)", "m(llvm::Module*)", "g(llvm::Function&)"))

@@ -28,7 +28,6 @@ JOB = Job(KERNEL, emit="assembly")
 WIDE, NARROW, UNROLLED, INTEL = OPTIONS[1], OPTIONS[0], OPTIONS[2], OPTIONS[3]
 BOTH = merged((*WIDE, *UNROLLED))
 Options = tuple[str, ...]
-LLVMLITES = [name for name in STRATEGIES if name != "command-line"]
 QUICK = ("thread", "process-forkserver")  # one that compiles in its process, and one that does not
 
 
@@ -100,7 +99,7 @@ OF_TRITON: Program = (
     *(Step(1, "compile"), Step(0, "leave"), Step(1, "leave"), Step(0, "compile")),
 )
 CASES = [
-    *(Case(name, compile_under(*TWICE), TWICE) for name in LLVMLITES if name not in NOT_AS_GIVEN),
+    *(Case(name, compile_under(*TWICE), TWICE) for name in STRATEGIES if name not in NOT_AS_GIVEN),
     *(
         Case(name, APART, ((), WIDE, NARROW, BOTH, (), WIDE, (), ()), changed=("x86-asm-syntax",))
         for name in ("thread", "llvm-context")
@@ -123,13 +122,10 @@ CASES = [
     Case("exclusive-triton", (enter(0, WIDE), TOOL), waiting=(1,)),
     # A task does not join while thread 2 waits to switch.
     Case("exclusive-triton", (enter(0, WIDE), enter(1, NARROW), Step(0, "task")), waiting=(1, 2)),
-    # Who has Comgr's lock alone cannot hand work over.
-    Case("exclusive-comgr", (Step(0, "task"),), ((),)),
-    Case("exclusive-comgr", (enter(0, WIDE), Step(0, "task")), waiting=(1,)),
     # Under a lock a scope inside another one waits for itself.
     *(
         Case(name, (enter(0, WIDE), enter(0, NARROW), Step(0, "compile")), waiting=(1, 2))
-        for name in ("exclusive", "exclusive-comgr", "exclusive-triton")
+        for name in ("exclusive", "exclusive-triton")
     ),
 ]
 
@@ -158,13 +154,13 @@ def test_so_they_do_over_every_other_way(
 
 
 @pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=[pytest.mark.long] * (name not in QUICK)) for name in LLVMLITES]
+    "name", [pytest.param(name, marks=[pytest.mark.long] * (name not in QUICK)) for name in STRATEGIES]
 )
 def test_a_misspelt_option_is_an_error_or_ends_what_it_is_known_to_end(
     hosts: dict[str, Host], alone: dict[Options, str], name: str
 ) -> None:
     outcome = run(hosts, name, *compile_under(("-unroll-cout=4",), ()))
-    if name in ("exclusive", "exclusive-comgr", "once"):
+    if name in ("exclusive", "once"):
         assert "exited with status 1" in outcome.death
         assert not outcome.seen
         return
@@ -186,23 +182,6 @@ def test_library_options_need_a_process_of_their_own(first: str) -> None:
         open_strategy(first).__enter__()
     with pytest.raises(OptctxError, match="models another LLVM in a process of its own"):
         open_strategy("library-options-default").__enter__()
-
-
-def test_the_command_line_says_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PATH", "")
-    assert "no opt and llc of LLVM 17" in open_strategy("command-line").unavailable
-
-
-NO_TOOLS = open_strategy("command-line").unavailable
-
-
-@pytest.mark.skipif(NO_TOOLS != "", reason=NO_TOOLS)
-def test_the_command_line_compiles() -> None:
-    with open_strategy("command-line") as strategy:
-        plain, wide = (strategy.compile(replace(JOB, options=options)) for options in ((), WIDE))
-        assert plain.error is wide.error is None
-        assert plain.code != wide.code
-        assert "--unroll-count=4" in str(strategy.compile(replace(JOB, options=("-unroll-cout=4",))).error)
 
 
 # Properties
@@ -280,11 +259,14 @@ def test_the_command() -> None:
 
 
 @rows(
-    ("flag", "name", "near"),
-    [("--strategies", "threads", "thread"), ("--properties", "isolaton", "isolation")],
+    ("flag", "name", "known"),
+    [("--strategies", "threads", "thread, llvm-context"), ("--properties", "isolaton", "obeyed, isolation")],
 )
-def test_bad_input_of_the_command(flag: str, name: str, near: str, capfd: pytest.CaptureFixture[str]) -> None:
+def test_bad_input_of_the_command(
+    flag: str, name: str, known: str, capfd: pytest.CaptureFixture[str]
+) -> None:
     assert main(["compare", flag, name]) == 2
     said = capfd.readouterr().err
-    assert f"found '{name}'; did you mean {near}?" in said
+    assert f"expected {known}, " in said
+    assert f"found '{name}'" in said
     assert said.count("\n") == 1

@@ -1,13 +1,11 @@
-"""The source-level prototype, as far as it goes without LLVM's sources: its patches and its driver."""
+"""The source-level prototype, as far as it goes without LLVM's sources: its driver."""
 
 from __future__ import annotations
 
 import pathlib
-import shutil
 
 import pytest
 
-from evidence.upstream import patches
 from evidence.upstream.__main__ import main
 from evidence.upstream.objects import (
     Member,
@@ -25,57 +23,6 @@ from evidence.upstream.stamps import digest, step
 from evidence.upstream.unit import passed_tests
 
 pytestmark = pytest.mark.long
-
-
-def write_series(folder: pathlib.Path, *hunks: tuple[str, str]) -> list[patches.Patch]:
-    """A series of one patch that changes these files."""
-    folder.mkdir(exist_ok=True)
-    text = "Subject: x\n\nwhy\n---\n"
-    for file, hunk in hunks:
-        old = "/dev/null" if "-0,0" in hunk else f"a/{file}"
-        text += f"--- {old}\n+++ b/{file}\n{hunk}"
-    (folder / "0001-x.patch").write_text(text)
-    return patches.series(folder)
-
-
-@pytest.fixture
-def source(tmp_path: pathlib.Path) -> pathlib.Path:
-    if not shutil.which("patch"):
-        pytest.fail("these tests need the program `patch` (apt-get install patch)")
-    folder = tmp_path / "source"
-    (folder / "llvm").mkdir(parents=True)
-    (folder / "llvm" / "f").write_text("one\ntwo\n")
-    return folder
-
-
-CHANGE = ("llvm/f", "@@ -1,2 +1,2 @@\n-one\n+1\n two\n")
-NEW = ("llvm/new", "@@ -0,0 +1,1 @@\n+new\n")
-
-
-def test_another_series_replaces_an_earlier_one(tmp_path: pathlib.Path, source: pathlib.Path) -> None:
-    series = write_series(tmp_path / "a", CHANGE, NEW)
-    patches.apply(series, source)
-    assert (source / "llvm" / "f").read_text() == "1\ntwo\n"
-    assert (source / "llvm" / "new").read_text() == "new\n"
-    time = (source / "llvm" / "f").stat().st_mtime_ns
-    patches.apply(series, source)
-    assert (source / "llvm" / "f").stat().st_mtime_ns == time
-    other = ("llvm/f", "@@ -1,2 +1,2 @@\n one\n-two\n+2\n")
-    patches.apply(write_series(tmp_path / "b", other), source)
-    assert (source / "llvm" / "f").read_text() == "one\n2\n"
-    assert not (source / "llvm" / "new").exists()
-
-
-def test_a_patch_that_does_not_apply_changes_nothing(tmp_path: pathlib.Path, source: pathlib.Path) -> None:
-    wrong = ("llvm/f", "@@ -1,2 +1,2 @@\n-uno\n+1\n two\n")
-    cut = ("llvm/f", "@@ -1,3 +1,4 @@\n one\n+1\n two\n")  # the hunk has fewer lines than it says
-    for number, hunk in enumerate((wrong, cut)):
-        with pytest.raises(UpstreamError, match=r"0001-x\.patch"):
-            patches.apply(write_series(tmp_path / str(number), NEW, hunk), source)
-    with pytest.raises(UpstreamError, match="no patches"):
-        patches.series(source)
-    assert (source / "llvm" / "f").read_text() == "one\ntwo\n"
-    assert not (source / "llvm" / "new").exists()
 
 
 def test_what_is_not_installed_is_one_error(

@@ -127,12 +127,6 @@ def write(_: object, data: bytes) -> int:
     return 1
 
 
-def echo(_: object, channel: Channel) -> None:
-    """Say what it is told, until there is no more."""
-    for text in channel.hear(str):
-        channel.send(text)
-
-
 def deaf(_: object, channel: Channel) -> None:
     """Say much, and listen to nothing."""
     for number in range(64):

@@ -119,7 +119,7 @@ def no_thread(self: threading.Thread) -> None:
 @alone  # pools of other tests may be ending
 def test_a_fresh_process_that_gets_no_thread_leaves_nothing() -> None:
     before = set(os.listdir("/proc/self/fd")), children_of(os.getpid())
-    pytest.MonkeyPatch().setattr("optctx.children.server_process.threading.Thread.start", no_thread)
+    pytest.MonkeyPatch().setattr("optctx.children.pool.threading.Thread.start", no_thread)
     with pytest.raises(OptctxError, match="cannot listen to a fresh process: can't start new thread"):
         FreshProcess().__enter__()
     assert (set(os.listdir("/proc/self/fd")), children_of(os.getpid())) == before

@@ -14,11 +14,14 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from queue import SimpleQueue
 from typing import Any
 
 import pytest
 
+from optctx.children.answers import Listener
 from optctx.children.death import Death
+from optctx.children.frames import decode
 from optctx.children.limits import Limits, lower_limit
 from optctx.children.pool import Pool
 from optctx.errors import OptctxError
@@ -194,16 +197,24 @@ def test_a_wait_that_ends_early_ends_the_child(pool: Pool) -> None:
     assert call.future.result(SECONDS).death == Death("killed", -signal.SIGKILL, "")
 
 
-def test_a_child_that_talks_and_one_that_does_not_listen(pool: Pool) -> None:
-    with pool.talk(calls.echo, gives=str) as talk, pytest.raises(TimeoutError):
-        talk.hear(0.01)
-    with pool.talk(calls.deaf, gives=str) as talk:
-        for _ in range(64):  # neither side waits for the other
-            talk.line.tell("x" * 10_000)
-        assert [talk.hear(SECONDS) for _ in range(64)] == [str(number) * 10_000 for number in range(64)]
-        assert {talk.hear(SECONDS) for _ in range(64)} == {"x"}
-        talk.line.close()
-        assert talk.hear(SECONDS) == Death("exited", 0, "")
+def test_a_child_that_talks_and_does_not_listen_keeps_no_other_waiting(pool: Pool) -> None:
+    said: SimpleQueue[bytes | Death] = SimpleQueue()
+    listener = Listener(said.put, said.put)
+    pool.open(calls.deaf, listener=listener)
+    for _ in range(64):  # neither side waits for the other
+        listener.tell("x" * 10_000)
+    assert pool.call(calls.add, 2, gives=int).value == 42
+    assert [decode_text(said) for _ in range(64)] == [str(number) * 10_000 for number in range(64)]
+    assert {decode_text(said) for _ in range(64)} == {"x"}
+    listener.kill()
+    assert said.get(timeout=SECONDS) == Death("killed", -signal.SIGKILL, "")
+    listener.tell("x")  # does nothing
+
+
+def decode_text(said: SimpleQueue[bytes | Death]) -> str:
+    body = said.get(timeout=SECONDS)
+    assert isinstance(body, bytes)
+    return decode(body, str)
 
 
 def test_a_forked_copy_of_the_caller_leaves_the_pool_alone(pool: Pool) -> None:

@@ -13,7 +13,7 @@ import pytest
 from llvmlite import binding
 
 from optctx import OptionContext
-from optctx.children.server_process import popen
+from optctx.children.pool import popen
 from optctx.compiling import FreshProcess, Job, compile_job
 from optctx.errors import OptctxError
 from optctx.lab.command.main import main
