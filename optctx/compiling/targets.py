@@ -1,4 +1,4 @@
-"""Checks whether LLVM has a processor, features and a code model for a target, and suggests others if not.
+"""Checks whether LLVM has a processor, features and a code model for a target, and says which it lacks.
 
 For one that it does not have, LLVM prints a message and may end the process. A fresh process tries them, so
 neither happens in this one.
@@ -12,7 +12,6 @@ from dataclasses import replace
 
 from optctx.compiling.job import CodeModel, Job, Result
 from optctx.errors import clipped, shown
-from optctx.wording import did_you_mean, nearest
 
 Compile = Callable[[Job], Result]  # in a fresh process
 
@@ -20,9 +19,7 @@ _TRIAL = "define void @trial() { ret void }"
 _CALLING = (
     "define void @trial() { call void @trial() ret void }"  # LLVM asserts in calls for i386's large model
 )
-_SHOWN = 8  # names of processors or features, in a message
 _UNKNOWN = re.compile(r"'(?P<word>[^']*)' is not a recognized (?P<what>processor|feature) for this target")
-_LISTED = re.compile(r"^ +([\w.+-]+) +- ", re.MULTILINE)
 _TRIPLE = re.compile(r'^target triple = "(?P<triple>[^"]+)"$', re.MULTILINE)
 
 
@@ -54,7 +51,7 @@ def target_problem(compile: Compile, job: Job) -> Result | None:
     trial = compile(trial_of(triple, job.cpu, job.features, job.code_model))
     if trial.end in ("lost", "timed out"):
         return _untried(job, trial)
-    problem = _judged(compile, job, triple, trial)
+    problem = _judged(job, triple, trial)
     return Result(error=problem) if problem else None
 
 
@@ -71,7 +68,7 @@ def named(job: Job) -> str:
     return " and ".join(f"the {name} {shown(text)}" for name, text in names.items() if text)
 
 
-def _judged(compile: Compile, job: Job, triple: str, trial: Result) -> str:
+def _judged(job: Job, triple: str, trial: Result) -> str:
     """The problem that a trial of the target shows; "" for none."""
     unknown = _UNKNOWN.search(trial.stderr)
     if unknown is None and trial.error is None:
@@ -82,11 +79,8 @@ def _judged(compile: Compile, job: Job, triple: str, trial: Result) -> str:
         said = trial.stderr.splitlines()[0].removeprefix("LLVM ERROR: ")
         return f"cannot compile for {named(job)} of {triple}: LLVM says: {clipped(said)}"
     word, what = unknown["word"], unknown["what"]
-    sign = word[:1] if what == "feature" else ""
-    known = _known(compile, triple, what)
-    near = did_you_mean(f"{sign}{name}" for name in nearest(word.removeprefix(sign), known))
-    hint = near or f"LLVM knows {', '.join(known[:_SHOWN])} and others"
-    return f"cannot compile for the {what} {shown(word)}: it is no {what} of {triple}; {hint}"
+    listed = f"`llc -mtriple={triple} -mcpu=help` lists them"
+    return f"cannot compile for the {what} {shown(word)}: it is no {what} of {triple}; {listed}"
 
 
 def trial_of(triple: str, cpu: str, features: str, code_model: CodeModel) -> Job:
@@ -94,10 +88,3 @@ def trial_of(triple: str, cpu: str, features: str, code_model: CodeModel) -> Job
     ir = _TRIAL if code_model == "default" else _CALLING
     job = Job(ir, "verify", triple=triple, cpu=cpu, features=features, emit="assembly")
     return replace(job, code_model=code_model)
-
-
-def _known(compile: Compile, triple: str, what: str) -> list[str]:
-    """The processors or features of a target, as LLVM's help lists them in a fresh process."""
-    answer = compile(Job(_TRIAL, "verify", triple=triple, cpu="help", emit="none"))
-    cpus, _, features = answer.stderr.partition("Available features")
-    return _LISTED.findall(cpus if what == "processor" else features)

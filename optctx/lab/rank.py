@@ -18,7 +18,7 @@ from optctx.compiling import FreshProcess, Job
 from optctx.compiling.facts import INTEGER_RANGES, Value, resolve, text
 from optctx.errors import EndedEarlyError, Interrupted, OptctxError
 from optctx.lab.experiment import Answer, Asked, Experiment, Limits, Plan, make_plan, trial_of
-from optctx.lab.space import Choices, Dimension, Space, parse_dimension, text_of
+from optctx.lab.space import Choices, Dimension, Space, parse_dimension
 from optctx.lab.tables import ends_of
 from optctx.lab.trial import Goal, Trial, Trials, goal_named, identity_of, open_trials
 from optctx.wording import counted
@@ -397,7 +397,7 @@ def _given(values: Sequence[str]) -> dict[str, list[str]]:
                 "fewer"
             )
     return {
-        resolve(each.name): [text_of(value) for value in each.values.each()]
+        resolve(each.name): [str(value) for value in each.values.each()]
         for each in Space.of(dimensions).dimensions
     }
 

@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Generic, TypeVar
 
 from optctx.errors import OptctxError, shown
-from optctx.wording import did_you_mean, nearest
 
 _MOST = (1 << 32) - 1  # the system or NumPy takes no more as seconds, MiB or a seed
 R = TypeVar("R")
@@ -197,7 +196,5 @@ def checked(record: R) -> R:
 
 
 def no_such(what: str, name: str, known: Iterable[str]) -> OptctxError:
-    """Says what may have been meant, or all that there is."""
-    listed = list(known)
-    hint = did_you_mean(nearest(name, listed)) or f"expected one of {', '.join(listed)}"
-    return OptctxError(f"there is no {what} {shown(name)}; {hint}")
+    """Says all that there is."""
+    return OptctxError(f"there is no {what} {shown(name)}; expected one of {', '.join(known)}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -10,7 +11,7 @@ import msgspec
 
 from optctx.children.death import ENDS
 from optctx.errors import OptctxError, shown
-from optctx.lab.space import DEFAULT, number_of
+from optctx.lab.space import DEFAULT
 from optctx.lab.trial import FIGURES, Goal, Trial
 from optctx.wording import counted
 
@@ -150,10 +151,19 @@ def sorted_trials(trials: Sequence[Trial], column: str) -> list[Trial]:
             found = trial.number if name == "number" else trial.figure(_NUMBERS[name])
             return (2, 0.0, "") if found is None else (0, found, "")
         text = trial.options.get(name, "")
-        number = number_of(text)
+        number = _number(text)
         return (1, 0.0, text) if number is None else (0, number, "")
 
     return sorted(trials, key=key)
+
+
+def _number(text: str) -> float | None:
+    """The finite number that a text is, if it is one."""
+    try:
+        value = float(text)
+    except ValueError:
+        return None
+    return value if math.isfinite(value) else None
 
 
 def settings_text(options: Mapping[str, str]) -> str:

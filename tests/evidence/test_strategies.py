@@ -324,13 +324,13 @@ def test_the_command() -> None:
 
 
 @rows(
-    ("flag", "name", "near"),
-    [("--strategies", "threads", "thread"), ("--properties", "isolaton", "isolation")],
+    ("flag", "name"),
+    [("--strategies", "threads"), ("--properties", "isolaton")],
 )
-def test_bad_input_of_the_command(flag: str, name: str, near: str, capfd: pytest.CaptureFixture[str]) -> None:
+def test_bad_input_of_the_command(flag: str, name: str, capfd: pytest.CaptureFixture[str]) -> None:
     assert main(["compare", "-", flag, name]) == 2
     said = capfd.readouterr().err
-    assert f"found '{name}'; did you mean {near}?" in said
+    assert f", found '{name}'" in said
     assert said.count("\n") == 1
 
 

@@ -9,7 +9,6 @@ from typing import Any
 
 from optctx.errors import OptctxError
 from optctx.outputs import hindrance
-from optctx.wording import did_you_mean, nearest
 
 # Arguments that name files, of any command.
 _READ = ("file", "files", "old", "harness", "again", "load")
@@ -86,19 +85,11 @@ def explain(error: OSError) -> str:
 
 def _why(error: OSError, path: str) -> str:
     if isinstance(error, FileNotFoundError):
-        folder, name = os.path.split(path)
+        folder = os.path.dirname(path)
         if folder and not os.path.isdir(folder):
             return f"there is no directory {folder}"
-        near = did_you_mean(os.path.join(folder, each) for each in _files_like(folder, name))
-        return f"there is no such file; {near}" if near else "there is no such file"
+        return "there is no such file"
     return _reason(error)
-
-
-def _files_like(folder: str, name: str) -> list[str]:
-    try:
-        return nearest(name, os.listdir(folder or "."))
-    except OSError:
-        return []
 
 
 def _reason(error: OSError) -> str:

@@ -1,20 +1,17 @@
-"""The argument parser of all commands. An error is one line, with a suggestion; each help text ends with an
-example.
-"""
+"""The argument parser of all commands. An error is one line; each help text ends with an example."""
 
 from __future__ import annotations
 
 import argparse
 import re
 import textwrap
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Sequence
 from shutil import get_terminal_size
 from typing import Any, NoReturn
 
 from optctx import registry
 from optctx.errors import OptctxError
 from optctx.lab.command.said import FOLDERS, SAID
-from optctx.wording import did_you_mean, nearest
 
 _WIDTH = 79  # of a description, at most
 _LEAST = 11  # and at least, as argparse has it for the rest
@@ -63,10 +60,10 @@ class Parser(argparse.ArgumentParser):
         """
         if action.choices is None or value in action.choices:
             return
-        choices, near = list(action.choices), did_you_mean(nearest(value, action.choices))
+        choices = list(action.choices)
         expected = " or ".join(filter(None, (", ".join(choices[:-1]), choices[-1])))
         name = "/".join(action.option_strings) or action.metavar or action.dest
-        raise UsageError(f"{name}: expected {expected}, found {value!r}" + (f"; {near}" if near else ""))
+        raise UsageError(f"{name}: expected {expected}, found {value!r}")
 
     def error(self, message: str) -> NoReturn:
         """Raise UsageError with argparse's message, or a better one."""
@@ -95,23 +92,21 @@ def add_talk(parser: argparse.ArgumentParser) -> None:
     group.add_argument("-v", "--verbose", action="store_true", help="print all that LLVM prints")
 
 
-def check_command(argv: Sequence[str], commands: Iterable[str]) -> None:
+def check_command(argv: Sequence[str], commands: Container[str]) -> None:
     """Raise UsageError if the first argument names none of the commands. argparse's own error says less."""
-    known = list(commands)
     first = argv[0]
-    if first in known or first in _OWN:
+    if first in commands or first in _OWN:
         return
     if not first.startswith("-"):
-        near = did_you_mean(nearest(first, known)) or "`optctx --help` lists them"
-        raise UsageError(f"there is no command {first!r}; {near}")
+        raise UsageError(f"there is no command {first!r}; `optctx --help` lists them")
     if setting := _setting(first):
         raise UsageError(f"{first!r} is an LLVM option; write optctx sweep FILE --set {setting}")
-    hint = _advice(first) or did_you_mean(nearest(first, _OWN))
-    raise UsageError(f"expected a command before {first!r}; {hint or '`optctx --help` lists them'}")
+    hint = _advice(first) or "`optctx --help` lists them"
+    raise UsageError(f"expected a command before {first!r}; {hint}")
 
 
 def unknown_arguments(parser: Parser, unknown: Sequence[str]) -> UsageError:
-    """The error for arguments that a command does not have, with a suggestion for the first.
+    """The error for arguments that a command does not have, with what to write for an LLVM option.
 
     `parser`: that of the command.
     """
@@ -129,8 +124,6 @@ def unknown_arguments(parser: Parser, unknown: Sequence[str]) -> UsageError:
         return UsageError(f"{words}: {what}; {where} --set {setting}")
     if advice := _advice(first):
         return UsageError(f"{words}: {advice}")
-    if near := did_you_mean(nearest(first.partition("=")[0], options)):
-        return UsageError(f"{words}; {near}")
     return UsageError(f"{words}; see `{parser.prog} --help`")
 
 

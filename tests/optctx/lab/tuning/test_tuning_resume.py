@@ -145,7 +145,7 @@ def test_an_interrupt_while_measuring_ends_leaves_no_process(monkeypatch: pytest
 
 def test_two_searches_work_on_one_study(tmp_path: pathlib.Path) -> None:
     """As two processes do: each sees the trials of the other, and they share what was asked for."""
-    given = {**ARGUMENTS, "space": parse_space(["unroll-count=1..64", "inline-threshold=0..500"])}
+    given = {**ARGUMENTS, "space": parse_space(["unroll-count=1..64", "inline-threshold=0..500000"])}
     given |= {"trials": 40, "sampler": "random", "storage": str(tmp_path / "study.journal")}
     found: list[Tuned] = []
     begun = threading.Event()
