@@ -80,7 +80,7 @@ def _compile(path: str, target: Job, clang: str, options: str) -> bytes:
         words = shlex.split(options)
     except ValueError as error:
         raise OptctxError(f"cannot use --clang-options: {error}") from None
-    source = Source.of(path, target, clang=program)
+    source = Source(path, target, clang=program)
     done = subprocess.run(front_words(source, words, "-"), stdin=subprocess.DEVNULL, capture_output=True)
     if done.returncode:
         raise OptctxError(f"cannot compile {path}: clang says: {_first_error(done.stderr)}")

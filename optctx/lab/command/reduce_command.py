@@ -16,7 +16,7 @@ from optctx.errors import Interrupted, OptctxError
 from optctx.lab.command.console import printed, say, status
 from optctx.lab.command.groups import Base, File, Input, Out, out
 from optctx.lab.experiment import Limits
-from optctx.lab.reducing import Reduced, reduce_options
+from optctx.lab.reduce import Reduced, reduce_options
 from optctx.lab.repeat import Source, shell_lines, shown_lines
 from optctx.lab.settings import group, setting
 
@@ -44,7 +44,7 @@ def run(given: Arguments) -> None:
         raise OptctxError("nothing to reduce: give the options with --set or --load")
     read = given.input.under(given.base)
     job = replace(read.job(given.file), options=options)
-    source = Source.of(given.file, job, clang=read.clang, clang_options=read.clang_options)
+    source = Source(given.file, job, clang=read.clang, clang_options=read.clang_options)
     try:
         with status() as tell:
             found = reduce_options(job, given.command, limits=given.limits, progress=tell)
@@ -62,7 +62,7 @@ def _print(found: Reduced, source: Source, form: str) -> None:
         "given": found.given,
         "compilations": found.compilations,
         "failure": failure,
-        "commands": dict(zip(("front", "opt", "llc", "clang"), lines, strict=True)),
+        "commands": lines,
     }
     if printed(form, lambda: data):
         return
@@ -71,5 +71,5 @@ def _print(found: Reduced, source: Source, form: str) -> None:
     say(
         f"{len(options)} of {found.given} options, after {found.compilations} compilations",
         shlex.join(options) or "without any option",
-        *shown_lines(*lines),
+        *shown_lines(lines),
     )

@@ -134,7 +134,7 @@ def run(given: Arguments) -> None:
         read = given.input.under(given.base)
         prepared = _prepared(given, read)
         clang = {"clang": read.clang, "clang_options": read.clang_options}
-        source = Source.of(given.file, prepared.job, options=base.args(), **clang)
+        source = Source(given.file, prepared.job, options=tuple(base.args()), **clang)
         try:
             found = _searched(given, prepared)
         except Interrupted as interrupt:
@@ -146,7 +146,7 @@ def run(given: Arguments) -> None:
                 print_found(error.partial, out, source)
             raise
     try:
-        print_found(found, out, source, results.best, ask=True)
+        print_found(found, out, source, results.best)
     finally:  # also where standard output takes no more, as in `| head`
         _write_best(found, results.best)
     if prepared.hint and out.format == "table":
@@ -290,19 +290,17 @@ def _kept_space(kept: Kept, file: str, given: Input, wanted: Space) -> Space | N
     return space
 
 
-def print_found(
-    found: Tuned, out: Out, source: Source, saved: str | None = None, *, ask: bool = False
-) -> None:
+def print_found(found: Tuned, out: Out, source: Source, saved: str | None = None) -> None:
     """Print a search as `--format` says: for people, with the lines that compile as the best did.
 
-    `saved`: the file that has the best set. `ask`: as for `ending`.
+    `saved`: the file that has the best set.
     """
     if printed(out.format, lambda: as_data(found), lambda: as_rows(found)):
         return
     top = out.top or _ROWS
     show(as_table(found, top))
     say(*summary(found, top))
-    if found.finished and (lines := ending(found, source, saved, ask=ask)):
+    if found.finished and (lines := ending(found, source, saved)):
         say(*lines)
 
 

@@ -10,7 +10,7 @@ from optctx.compiling import FreshProcess, Job, Result
 from optctx.compiling.facts import arguments
 from optctx.errors import Interrupted, OptctxError
 from optctx.lab.experiment import Limits
-from optctx.lab.reducing import failure_of
+from optctx.lab.reduce import failure_of
 from optctx.lab.timing.bench import Bench, CommandBench
 from optctx.lab.timing.harness import Harness
 from optctx.lab.timing.measuring import Measuring
