@@ -162,8 +162,3 @@ def test_searches_fork_one_server_that_has_attached_and_another_if_that_is_kille
     os.kill(first, signal.SIGKILL)
     wait_for(lambda: pool.end is not None)
     assert parent(plain) not in (first, llvm_pool().process)
-
-
-def test_a_limit_is_relative_to_the_baseline() -> None:
-    assert [Limits().seconds(base) for base in (None, 0.1, 2.0)] == [120.0, 10.0, 40.0]
-    assert Limits(timeout=1.5).seconds(2.0) == 1.5
