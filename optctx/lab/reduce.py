@@ -18,7 +18,7 @@ from optctx.compiling import FreshProcess, Job, Result
 from optctx.compiling.facts import INTEGER_RANGES, arguments
 from optctx.compiling.fresh import MOST_SECONDS
 from optctx.errors import Interrupted, OptctxError
-from optctx.lab.experiment import Limits
+from optctx.lab.outcome import Limits
 from optctx.lab.program import Programs, object_words, with_object
 
 _NEAR = 4  # distances from the registered value to try one by one

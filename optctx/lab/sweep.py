@@ -12,7 +12,8 @@ from itertools import islice
 from optctx import OptionContext
 from optctx.compiling import Job
 from optctx.errors import Interrupted, OptctxError
-from optctx.lab.experiment import Answer, Asked, Experiment, Limits, Plan, make_plan, trial_of
+from optctx.lab.experiment import Asked, Experiment, Plan, make_plan
+from optctx.lab.outcome import Answer, Limits, trial_of
 from optctx.lab.settings import positive
 from optctx.lab.space import DEFAULT, PASSES, Space, Value, overrides_of, parse_space
 from optctx.lab.trial import Goal, Trial, Trials, goal_named, identity_of, open_trials

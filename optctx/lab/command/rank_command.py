@@ -16,7 +16,7 @@ from optctx.errors import EndedEarlyError, Interrupted
 from optctx.lab.command.console import duration, note, printed, progress_bar, say, show
 from optctx.lab.command.groups import Base, File, Input, Keep, Out, Try, out
 from optctx.lab.command.inputs import note_skipped
-from optctx.lab.experiment import Limits
+from optctx.lab.outcome import Limits
 from optctx.lab.rank import Effect, Estimate, Ranking, rank
 from optctx.lab.settings import group, positive, seconds, setting
 from optctx.lab.tables import percent, record, rows_of, table_of

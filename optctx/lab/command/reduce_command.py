@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from optctx.errors import Interrupted, OptctxError
 from optctx.lab.command.console import printed, say, status
 from optctx.lab.command.groups import Base, File, Input, Out, out
-from optctx.lab.experiment import Limits
+from optctx.lab.outcome import Limits
 from optctx.lab.reduce import Reduced, reduce_options
 from optctx.lab.repeat import Source, shell_lines, shown_lines
 from optctx.lab.settings import group, setting

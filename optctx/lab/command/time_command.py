@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from optctx.errors import Interrupted, OptctxError
 from optctx.lab.command.console import printed, put, say, show, status
 from optctx.lab.command.groups import FILE, Base, Input, Out, out
-from optctx.lab.experiment import Limits
+from optctx.lab.outcome import Limits
 from optctx.lab.settings import argument, group, setting
 from optctx.lab.timing import (
     Compared,

@@ -24,7 +24,7 @@ from optctx.lab.command.console import note, printed, progress_bar, put, say, sh
 from optctx.lab.command.files import check_writable
 from optctx.lab.command.groups import Base, File, Input, Out, Try, out
 from optctx.lab.command.inputs import note_skipped
-from optctx.lab.experiment import Limits
+from optctx.lab.outcome import Limits
 from optctx.lab.repeat import Source
 from optctx.lab.settings import group, positive, setting
 from optctx.lab.space import PASSES, Space, overrides_of, parse_space

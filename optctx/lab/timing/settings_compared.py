@@ -9,7 +9,7 @@ from typing import Any
 from optctx.compiling import FreshProcess, Job, Result
 from optctx.compiling.facts import arguments
 from optctx.errors import Interrupted, OptctxError
-from optctx.lab.experiment import Limits
+from optctx.lab.outcome import Limits
 from optctx.lab.reduce import failure_of
 from optctx.lab.timing.bench import Bench, CommandBench
 from optctx.lab.timing.harness import Harness

@@ -1,6 +1,6 @@
 """Search spaces of option values and pipelines for the best compilation. Needs Optuna (`optctx[tune]`)."""
 
-from optctx.lab.experiment import Limits
+from optctx.lab.outcome import Limits
 from optctx.lab.space import Choices, Dimension, Integers, Space, parse_space
 from optctx.lab.trial import Goal, Trial
 from optctx.lab.tuning.objectives import (

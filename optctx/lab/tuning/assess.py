@@ -8,7 +8,8 @@ from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 
-from optctx.lab.experiment import Answer, Plan, trial_of
+from optctx.lab.experiment import Plan
+from optctx.lab.outcome import Answer, trial_of
 from optctx.lab.space import PASSES
 from optctx.lab.timing import Case, Outcome
 from optctx.lab.trial import Trial

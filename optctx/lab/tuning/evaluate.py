@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 
 from optctx import OptionContext, registry
 from optctx.compiling import Emit, Job
-from optctx.lab.experiment import Answer, Asked, Experiment, Limits, Plan, make_plan
+from optctx.lab.experiment import Asked, Experiment, Plan, make_plan
+from optctx.lab.outcome import Answer, Limits
 from optctx.lab.space import PASSES, Space, overrides_of
 from optctx.lab.timing import Confirmation, Interval
 from optctx.lab.tuning.objectives import Measure, Measured, RunTime

@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 from optctx.children.death import End
 from optctx.compiling import Emit
 from optctx.errors import OptctxError
-from optctx.lab.experiment import Answer
+from optctx.lab.outcome import Answer
 from optctx.lab.program import NoNumberError, Programs, number_of, object_words, with_object
 from optctx.lab.settings import no_such
 from optctx.lab.timing import (

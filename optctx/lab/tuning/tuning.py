@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 from optctx.compiling import Job
 from optctx.errors import EndedEarlyError, Interrupted, OptctxError
-from optctx.lab.experiment import Answer, ByReads, Limits, Plan
+from optctx.lab.experiment import ByReads, Plan
+from optctx.lab.outcome import Answer, Limits
 from optctx.lab.space import PASSES, Space
 from optctx.lab.timing.processors import machine, processor_model
 from optctx.lab.trial import Goal, Trial, identity_of, versions

@@ -23,7 +23,7 @@ from optctx.children.pool import Pool
 from optctx.compiling import FreshProcess, Job, Result, compile_job, llvm_pool
 from optctx.errors import OptctxError
 from optctx.lab.command.main import main
-from optctx.lab.experiment import Limits
+from optctx.lab.outcome import Limits
 from optctx.lab.sweep import sweep
 from tests.support.alone import alone
 from tests.support.command_lines import Ended, several

@@ -17,9 +17,11 @@ import optctx.lab
 from optctx import Interrupted, OptionContext, registry
 from optctx.compiling import FreshProcess, Job
 from optctx.errors import OptctxError, OptionValueError, UnknownOptionError
+from optctx.lab.candidates import values_within_type
 from optctx.lab.command.main import main
-from optctx.lab.experiment import Answer, Experiment, Limits
-from optctx.lab.rank import Effect, Estimate, Ranking, rank, values_within_type
+from optctx.lab.experiment import Experiment
+from optctx.lab.outcome import Answer, Limits
+from optctx.lab.rank import Effect, Estimate, Ranking, rank
 from optctx.lab.trial import read_trials
 from tests.support.endless import LIST, SCALED, endless
 from tests.support.ir_texts import COUNTED, SCALE, X86

@@ -17,7 +17,7 @@ from optctx.compiling import FreshProcess, Job, Result
 from optctx.errors import OptctxError
 from optctx.lab.command import reduce_command
 from optctx.lab.command.main import main
-from optctx.lab.experiment import Limits
+from optctx.lab.outcome import Limits
 from optctx.lab.reduce import reduce_options
 from optctx.testing import smallest
 from tests.support.endless import LIST, endless

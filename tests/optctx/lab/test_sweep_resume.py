@@ -12,7 +12,7 @@ from optctx.compiling import Job
 from optctx.errors import Interrupted, OptctxError
 from optctx.lab import trial
 from optctx.lab.command.main import main
-from optctx.lab.experiment import Limits
+from optctx.lab.outcome import Limits
 from optctx.lab.sweep import sweep
 from optctx.lab.trial import Trial, read_trials
 from tests.support.ir_texts import SCALE

@@ -15,7 +15,7 @@ from optctx import OptionContext, registry
 from optctx.compiling import FreshProcess, Job, compile_job
 from optctx.errors import OptctxError
 from optctx.lab.command.main import main
-from optctx.lab.experiment import Answer
+from optctx.lab.outcome import Answer
 from optctx.lab.timing import Confirmation, Interval, Outcome, read_case
 from optctx.lab.trial import Trial
 from optctx.lab.tuning import Command, Dimension, RunTime, Size, Space, parse_space, propose
