@@ -79,11 +79,8 @@ def trial_table(trials: Sequence[Trial], goal: Goal | None = None) -> Table:
     own, bases = (list(filter(which, trials)) for which in (_is_own, lambda trial: not _is_own(trial)))
     best = [] if goal is None else _best(own, goal)
     parts = {"baseline": bases, "": own, "best": best}
-    rows = [row for part in parts.values() for row in (*part, None)]
+    rows = [row for label, part in parts.items() for row in (*((label, trial) for trial in part), None)]
     columns: dict[str, Callable[[Trial], Cell]] = {}
-    if bases or best:
-        labels = iter([label for label, part in parts.items() for _ in part])
-        columns[""] = lambda _: next(labels)  # a trial may be in two parts
     if len({trial.file for trial in trials}) > 1:
         columns["file"] = lambda trial: trial.file
     if len({trial.passes for trial in trials}) > 1:
@@ -99,7 +96,15 @@ def trial_table(trials: Sequence[Trial], goal: Goal | None = None) -> Table:
         columns["state"] = lambda trial: (trial.state, "" if trial.state == "ok" else "bold red")
         columns["error"] = lambda trial: trial.error
     right = [*_options(trials), "IR instructions", "object bytes", "ms"]
-    return table_of(rows, columns, right=right, ruled=True)
+    labels: dict[str, Callable[[tuple[str, Trial]], Cell]] = {}
+    if bases or best:
+        labels[""] = lambda row: row[0]
+    labels |= {name: _of_trial(cell) for name, cell in columns.items()}
+    return table_of(rows, labels, right=right, ruled=True)
+
+
+def _of_trial(cell: Callable[[Trial], Cell]) -> Callable[[tuple[str, Trial]], Cell]:
+    return lambda row: cell(row[1])
 
 
 def summary(trials: Sequence[Trial], goal: Goal | None) -> list[str]:

@@ -27,7 +27,6 @@ from optctx.lab.settings import no_such
 from optctx.outputs import check_in_place
 
 _FORMAT = 3
-_FIRST = ("format", "experiment")  # the parts that make all others another's
 
 Direction = Literal["minimise", "maximise"]
 _DIRECTIONS: dict[str, Direction] = {"": "minimise", "min": "minimise", "max": "maximise"}
@@ -152,16 +151,11 @@ def check_identity(
     own: Mapping[str, Any], other: Mapping[str, Any], where: str, remedy: str = "name another file"
 ) -> None:
     """Raise OptctxError, which names the parts, if what a file or study says is not what an experiment is."""
-    changed = [name for name, part in own.items() if other.get(name) != part]
-    changed += [name for name in other if name not in own]
-    if first := [name for name in _FIRST if name in changed]:
-        found = " and ".join(f"{name} {str(other.get(name))[:40]!r}" for name in first)
-        expected = " and ".join(f"{name} {own[name]!r}" for name in first)
-        raise OptctxError(f"cannot resume from {where}: expected {expected}, found {found}; {remedy}")
+    changed = [name for name in {**own, **other} if own.get(name) != other.get(name)]
     if changed:
+        names = " and ".join(name[:40] for name in changed[:10])
         raise OptctxError(
-            f"cannot resume from {where}: its trials are of a {own['experiment']} that differs in "
-            f"{' and '.join(name[:40] for name in changed[:10])}; repeat its arguments, or {remedy}"
+            f"cannot resume from {where}: its trials differ in {names}; repeat its arguments, or {remedy}"
         )
 
 

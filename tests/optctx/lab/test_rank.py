@@ -236,7 +236,7 @@ def test_a_ranking_that_ends_early_goes_on_to_the_same(
     ]
     assert {n: t.digest for n, t in read_trials(keep).items()} == {t.number: t.digest for t in whole.trials}
     assert rank(SMALL, only=PATTERNS, keep=keep, resume=True).compiled == 0
-    with pytest.raises(OptctxError, match="a rank that differs in space"):
+    with pytest.raises(OptctxError, match="its trials differ in space"):
         rank(SMALL, only=["unroll-*"], keep=keep, resume=True)
     hours = itertools.count(step=3600.0)  # one at each look
     monkeypatch.setattr(

@@ -136,11 +136,11 @@ def test_a_narrow_terminal_does_without_columns_and_breaks_no_word(ruled: bool) 
     assert "".join(word for [word] in printed(10, folded)) == headings[0] + row[0]
 
 
-def test_the_command_line_has_at_most_57_flags() -> None:
+def test_the_command_line_has_at_most_49_flags() -> None:
     _, commands = make_parser()
     arguments = [each for command in commands.choices.values() for each in command.arguments]
     forms = {flag for each in arguments for flag in each.option_strings if flag.startswith("--")}
-    assert len(forms - {"--help"}) <= 57, sorted(forms)
+    assert len(forms - {"--help"}) <= 49, sorted(forms)
 
 
 @alone

@@ -65,7 +65,7 @@ def test_run_times_of_another_processor_are_not_of_the_same_search(
     }
     tuned(**arguments)
     monkeypatch.setattr("optctx.lab.tuning.tuning.processor_model", lambda: "another one")
-    with pytest.raises(OptctxError, match="a tune that differs in processor; repeat"):
+    with pytest.raises(OptctxError, match="its trials differ in processor; repeat"):
         tuned(**arguments)
 
 

@@ -183,7 +183,7 @@ def test_a_study_of_something_else_is_refused_by_name(tmp_path: pathlib.Path) ->
         "objectives": {"objectives": (Instructions(),)},
     }
     for name, value in others.items():
-        words = f"its trials are of a tune that differs in {name}; .* or give another name with --study"
+        words = f"its trials differ in {name}; .* or give another name with --study"
         with pytest.raises(OptctxError, match=words):
             tuned(**{**given, **value})
     assert file.read_bytes() == before
