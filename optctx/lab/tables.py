@@ -33,13 +33,6 @@ def table_of(rows: Iterable[T | None], columns: Mapping[str, Callable[[T], Cell]
     return Table([*columns], cells, **more)
 
 
-def rows_of(rows: Iterable[T], columns: Mapping[str, Callable[[T], object]]) -> Iterator[Sequence[object]]:
-    """Headings, and a row for each of `rows`, for CSV. None is an empty cell."""
-    yield [*columns]
-    for row in rows:
-        yield [cell(row) for cell in columns.values()]
-
-
 def record(trial: Trial) -> dict[str, Any]:
     """A trial of JSON's types, with the names of `Trial`. Times are in seconds. A base has no number."""
     return {**msgspec.to_builtins(trial), "number": trial.number if trial.number >= 0 else None}
@@ -66,7 +59,9 @@ def trial_rows(trials: Sequence[Trial]) -> Iterator[Sequence[object]]:
         "difference": lambda trial: trial.difference,
         **{name: _objective(name) for name in goals},
     }
-    return rows_of(trials, columns)
+    yield [*columns]
+    for trial in trials:
+        yield [cell(trial) for cell in columns.values()]
 
 
 def trial_table(trials: Sequence[Trial], goal: Goal | None = None) -> Table:
