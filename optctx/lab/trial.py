@@ -192,7 +192,7 @@ class Trials:
 
     def _write(self, descriptor: int, line: bytes) -> None:
         """Append a line as a whole, or nothing."""
-        self.check_in_place()
+        check_in_place(self._path, descriptor)
         before = os.fstat(descriptor).st_size
         try:
             write_all(descriptor, line if before else self._head + line)
@@ -200,16 +200,21 @@ class Trials:
             with suppress(OSError):
                 os.ftruncate(descriptor, before)
             if isinstance(error, OSError):
-                has = f"it has {len(self.ended):,} trials, go on with --resume"
-                raise EndedEarlyError(
-                    f"cannot write to {shown(self._path)}: {error.strerror}; {has}"
-                ) from None
+                raise self._refused(error) from None
             raise
 
-    def check_in_place(self) -> None:
-        """Raise GoneError if the file was deleted or replaced."""
+    def _refused(self, error: OSError) -> EndedEarlyError:
+        has = f"it has {len(self.ended):,} trials, go on with --resume"
+        return EndedEarlyError(f"cannot write to {shown(self._path)}: {error.strerror}; {has}")
+
+    def close(self) -> None:
+        """Force the file to the disk. Raises EndedEarlyError if that fails, or if the file is gone."""
         if self._descriptor is not None:
             check_in_place(self._path, self._descriptor)
+            try:
+                os.fsync(self._descriptor)
+            except OSError as error:
+                raise self._refused(error) from None
 
 
 @contextmanager
@@ -230,10 +235,11 @@ def open_trials(path: str | None, identity: Mapping[str, Any], *, resume: bool) 
     attempt = f"cannot keep trials in {shown(path)}"
     with _opened(path, attempt) as descriptor:
         trials = Trials(descriptor, path, _line(identity))
-        if size := os.fstat(descriptor).st_size:
+        with open(descriptor, "rb", closefd=False) as file:
+            data, where = file.read(), f"cannot resume from {shown(path)}"
+        if data:
             if not resume:
                 raise OptctxError(f"{attempt}: it exists already; go on with --resume, or name another file")
-            data, where = os.pread(descriptor, size, 0), f"cannot resume from {shown(path)}"
             found, trials.ended, whole = _read(data, where)
             if whole:
                 check_identity(identity, found, shown(path))
@@ -243,9 +249,7 @@ def open_trials(path: str | None, identity: Mapping[str, Any], *, resume: bool) 
                 )
             os.ftruncate(descriptor, whole)
         yield trials
-        trials.check_in_place()
-        with suppress(OSError):
-            os.fsync(descriptor)
+        trials.close()
 
 
 @contextmanager
