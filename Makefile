@@ -6,7 +6,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 SOURCES := $(shell find native -name '*.[ch]pp') optctx/include/optctx/interface.h CMakeLists.txt pyproject.toml
 
-.PHONY: demo test test-long lint docs docs-test wheels images registries numba bench conformance fuzz probe soak mutants sanitize stub upstream clean
+.PHONY: demo test test-long lint docs docs-test wheels images registries numba bench conformance fuzz probe soak mutants sanitize upstream clean
 
 demo: $(VENV)/.built
 	$(BIN)/optctx sweep examples/kernel.ll --passes 'default<O3>' \
@@ -25,7 +25,7 @@ test: $(VENV)/.tests
 test-long: $(VENV)/.tests
 	$(BIN)/python -m tests.long $(STAGES)
 
-lint: $(VENV)/.lint
+lint: $(VENV)/.lint optctx/_native.pyi
 	$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy
 	$(BIN)/codespell *.md docs design examples packaging optctx evidence
 	$(BIN)/clang-format --dry-run --Werror $$(find native optctx/include examples tests evidence -name '*.[ch]pp' -o -name interface.h)
@@ -67,12 +67,12 @@ mutants: $(VENV)/.tests
 
 # The tests with the native code built under a sanitizer: make sanitize SANITIZER=address (or undefined, thread).
 # Freed memory waits in a quarantine of 16 MB, which is full before the tests that measure growth begin to.
-# A fork takes more locks than the detector of deadlocks has room for (64), and children of it start threads.
+# Children of forks start threads.
 USED = $(or $(SANITIZER),address)
 RUNTIME = $(shell $(CXX) -print-file-name=lib$(subst address,asan,$(subst undefined,ubsan,$(subst thread,tsan,$(USED)))).so)
 SANITIZED = LD_PRELOAD=$(RUNTIME):$$($(CXX) -print-file-name=libstdc++.so) \
   ASAN_OPTIONS=detect_leaks=0:handle_segv=0:quarantine_size_mb=16 UBSAN_OPTIONS=handle_segv=0:suppressions=$(CURDIR)/tests/support/ubsan.supp \
-  TSAN_OPTIONS=handle_segv=0:detect_deadlocks=0:die_after_fork=0:suppressions=$(CURDIR)/tests/support/tsan.supp
+  TSAN_OPTIONS=handle_segv=0:die_after_fork=0:suppressions=$(CURDIR)/tests/support/tsan.supp
 sanitize: build/$(USED)/.made
 	$(SANITIZED) build/$(USED)/bin/pytest -s -p no:faulthandler -m '' --deselect tests/project/test_stub.py
 
@@ -85,8 +85,8 @@ build/%/.made: $(SOURCES)
 	echo 'import os; os.RTLD_DEEPBIND = 0' > $$(echo build/$*/lib/python*/site-packages)/sanitizer.pth
 	touch $@
 
-# Takes over the native module's generated stub, after a change of the bindings.
-stub: $(VENV)/.built
+# The types of the native module's bindings, which the build works out, where mypy and editors look for them.
+optctx/_native.pyi: $(VENV)/.built
 	cp $$($(BIN)/python -c 'from optctx import _native; print(_native.__file__.rsplit("/", 2)[0])')/_native.pyi optctx/
 
 # The extra of pyproject.toml that has wheels for an interpreter.

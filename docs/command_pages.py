@@ -16,11 +16,10 @@ STATUS = """
 | --- | --- |
 | 0 | done |
 | 1 | a check failed: `sweep --verify` found a difference, `time` no gain |
-| 2 | bad arguments or input; nothing was done |
-| 3 | ended early for no fault of the arguments: a full disk, a helper that was killed, no more memory |
+| 2 | bad arguments or input, and nothing was done; or it ended early: a full disk, a helper that was killed |
 | 130, 143, 129 | Ctrl-C, SIGTERM, SIGHUP; what was found until then is printed |
 
-What is printed goes to standard output, or replaces the file of `-o`. Notes and errors go to standard error,
+What is printed goes to standard output. Notes and errors go to standard error,
 each on a line that begins with `optctx:`. Where that is no terminal, long work says every ten seconds how far
 it is. `-q` leaves notes out.
 """

@@ -14,99 +14,60 @@ except ImportError:
     raise
 
 TYPE_CHECKING = False  # typing's own would be an import
-if TYPE_CHECKING:
-    from optctx.cache import CompileCache
-    from optctx.context import OptionContext, attach, bound, contained, current, detach, lookup, tool, unbind
-    from optctx.context.wrap import propagating, wrap
-    from optctx.drifting import Drift, DriftEvent, Drifts, Watcher
-    from optctx.drifting.drift import drift
-    from optctx.drifting.watch import watch
-    from optctx.engine.report import info
-    from optctx.errors import (
-        CacheWarning,
-        ContainmentWarning,
-        ContextMismatchError,
-        ContextMismatchWarning,
-        Interrupted,
-        LinkMismatchError,
-        OptctxError,
-        OptionTypeError,
-        OptionValueError,
-        OutsideScopeError,
-        OutsideScopeWarning,
-        PassPipelineError,
-        ProcessWideOptionError,
-        ScopeError,
-        UnknownOptionError,
-        UnreadOptionError,
-        UnreadOptionWarning,
-        UnsupportedImageError,
-        UntrustedOptionError,
-        UntrustedOptionWarning,
+if TYPE_CHECKING:  # `A as A` says that this package has the name; of each, _WHERE has the module, too
+    # isort: off
+    from optctx.cache import CompileCache as CompileCache
+    from optctx.context import (
+        OptionContext as OptionContext,
+        attach as attach,
+        bound as bound,
+        contained as contained,
+        current as current,
+        detach as detach,
+        lookup as lookup,
+        tool as tool,
+        unbind as unbind,
     )
-    from optctx.hosts.llvmlite.compiling import emit_assembly, emit_object, run_passes
-    from optctx.image.loaded import loaded_image
-    from optctx.links import LinkReport, check_link, stamp
-    from optctx.reads import Log, Read, Unread, record
-    from optctx.values.registry import Option, registry
+    from optctx.context.wrap import propagating as propagating, wrap as wrap
+    from optctx.drifting import Drift as Drift, DriftEvent as DriftEvent, Drifts as Drifts, Watcher as Watcher
+    from optctx.drifting.drift import drift as drift
+    from optctx.drifting.watch import watch as watch
+    from optctx.engine.report import info as info
+    from optctx.errors import (
+        CacheWarning as CacheWarning,
+        ContainmentWarning as ContainmentWarning,
+        ContextMismatchError as ContextMismatchError,
+        ContextMismatchWarning as ContextMismatchWarning,
+        Interrupted as Interrupted,
+        LinkMismatchError as LinkMismatchError,
+        OptctxError as OptctxError,
+        OptionTypeError as OptionTypeError,
+        OptionValueError as OptionValueError,
+        OutsideScopeError as OutsideScopeError,
+        OutsideScopeWarning as OutsideScopeWarning,
+        PassPipelineError as PassPipelineError,
+        ProcessWideOptionError as ProcessWideOptionError,
+        ScopeError as ScopeError,
+        UnknownOptionError as UnknownOptionError,
+        UnreadOptionError as UnreadOptionError,
+        UnreadOptionWarning as UnreadOptionWarning,
+        UnsupportedImageError as UnsupportedImageError,
+        UntrustedOptionError as UntrustedOptionError,
+        UntrustedOptionWarning as UntrustedOptionWarning,
+    )
+    from optctx.hosts.llvmlite.compiling import (
+        emit_assembly as emit_assembly,
+        emit_object as emit_object,
+        run_passes as run_passes,
+    )
+    from optctx.image.loaded import loaded_image as loaded_image
+    from optctx.links import LinkReport as LinkReport, check_link as check_link, stamp as stamp
+    from optctx.reads import Log as Log, Read as Read, Unread as Unread, record as record
+    from optctx.values.registry import Option as Option, registry as registry
+
+    # isort: on
 
     __version__: str
-
-__all__ = [
-    "CacheWarning",
-    "CompileCache",
-    "ContainmentWarning",
-    "ContextMismatchError",
-    "ContextMismatchWarning",
-    "Drift",
-    "DriftEvent",
-    "Drifts",
-    "Interrupted",
-    "LinkMismatchError",
-    "LinkReport",
-    "Log",
-    "OptctxError",
-    "Option",
-    "OptionContext",
-    "OptionTypeError",
-    "OptionValueError",
-    "OutsideScopeError",
-    "OutsideScopeWarning",
-    "PassPipelineError",
-    "ProcessWideOptionError",
-    "Read",
-    "ScopeError",
-    "UnknownOptionError",
-    "Unread",
-    "UnreadOptionError",
-    "UnreadOptionWarning",
-    "UnsupportedImageError",
-    "UntrustedOptionError",
-    "UntrustedOptionWarning",
-    "Watcher",
-    "attach",
-    "bound",
-    "check_link",
-    "contained",
-    "current",
-    "detach",
-    "drift",
-    "emit_assembly",
-    "emit_object",
-    "get_include",
-    "info",
-    "loaded_image",
-    "lookup",
-    "propagating",
-    "record",
-    "registry",
-    "run_passes",
-    "stamp",
-    "tool",
-    "unbind",
-    "watch",
-    "wrap",
-]
 
 _WHERE = {
     "optctx.cache": ("CompileCache",),
@@ -162,6 +123,7 @@ def get_include() -> str:
 
 
 if not TYPE_CHECKING:  # where every other name stays an error
+    __all__ = sorted({"get_include"}.union(*_WHERE.values()))
     _imported, _names = later(__name__, _WHERE)
 
     def __getattr__(name: str) -> object:

@@ -4,9 +4,13 @@ Comes with the first name of `optctx` that is no error. Where a module is used w
 imports this at the first use.
 """
 
-import sys
+from __future__ import annotations
 
-import optctx.context  # noqa: F401  native code calls it back once an LLVM is attached
+import sys
+from typing import Any
+
+from optctx.context import OptionContext  # which native code calls back once an LLVM is attached
+from optctx.context.inputs import use_decorator
 from optctx.engine.attach import when_attached
 from optctx.engine.host import use_hosts
 from optctx.hosts.llvm_c import LLVM_C
@@ -16,10 +20,17 @@ from optctx.hosts.llvmlite.llvmlite_host import LLVMLITE
 def _numba_begins() -> None:
     """Have Numba's own cache keep scopes apart, if this process uses Numba by now."""
     if "numba.core.caching" in sys.modules:
-        from optctx.plain_numba import begin
+        from optctx.numba.extension import begin
 
         begin()
 
 
+def _decorated_with_numba(context: OptionContext, function: Any) -> Any:
+    from optctx.numba.decorators import apply_context
+
+    return apply_context(context, function)
+
+
 use_hosts(LLVMLITE, LLVM_C)
 when_attached(_numba_begins)
+use_decorator(_decorated_with_numba)

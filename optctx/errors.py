@@ -146,8 +146,7 @@ class CacheWarning(RuntimeWarning):
 
 
 class NumbaOptionsWarning(UserWarning):
-    """A function of `optctx.numba` that was compiled under one context is called under another; or Numba does
-    not cache a function, because its key could not tell under which options the code was compiled."""
+    """Numba does not cache a function, because its key could not tell under which options it was compiled."""
 
 
 def shown(value: object) -> str:

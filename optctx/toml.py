@@ -5,14 +5,10 @@ from __future__ import annotations
 import os
 import re
 import tomllib
-from collections.abc import Iterable
-from typing import Any, TypeVar
+from typing import Any
 
 from optctx.errors import OptctxError, shown
 from optctx.plain_data import DataError, check_plain, number_from, read_bounded
-from optctx.wording import did_you_mean, nearest
-
-T = TypeVar("T")
 
 _MOST_BYTES = 64 << 20
 _INFINITE = ("inf", "nan")  # without a sign: TOML's own words
@@ -63,22 +59,6 @@ def parse_toml(text: str, name: str) -> dict[str, Any]:
     return table
 
 
-def typed(table: Any, kind: type[T], what: str, known: Iterable[str] = ()) -> T:
-    """Return plain data as a record of msgspec's.
-
-    Raises OptctxError for other data: `what` it was to be, what does not fit and where. `known`: names of
-    fields and choices, of which those near to an unknown one are suggested.
-    """
-    import msgspec
-
-    try:
-        return msgspec.convert(table, kind)
-    except msgspec.ValidationError as error:
-        unknown = re.match(r"(?:Object contains unknown field|Invalid enum value) [`']([^`']*)", str(error))
-        near = did_you_mean(nearest(unknown[1], known)) if unknown else ""
-        raise OptctxError(f"cannot use {what}: {error}{near and '; '}{near}") from None
-
-
 def _number(text: str) -> object:
     return float(text) if text.lstrip("+-") in _INFINITE else number_from(text)
 
@@ -92,16 +72,3 @@ def quoted(text: str) -> str:
     import json
 
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
-
-
-def toml_value(value: object) -> str:
-    """A value of a record as TOML has it: bytes in base 64, a tuple as an array."""
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, tuple):
-        return f"[{', '.join(map(toml_value, value))}]"
-    if isinstance(value, bytes):
-        import base64
-
-        value = base64.b64encode(value).decode()
-    return quoted(value) if isinstance(value, str) else repr(value)  # inf and nan as Python has them

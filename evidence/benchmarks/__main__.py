@@ -6,11 +6,7 @@ import subprocess
 import sys
 
 # Timings first: they are the ones that other work on the machine disturbs.
-ALL = (
-    *("attach", "scopes", "lookups", "binding", "parallel", "cache", "trust"),
-    *("reads", "tables", "numba_compile", "numba_instructions"),
-    *("instructions", "read_counts"),
-)
+ALL = ("attach", "scopes", "lookups", "parallel", "instructions")
 
 
 def main(names: list[str]) -> int:

@@ -2,12 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager
-
-from llvmlite import binding
-
-from optctx import emit_object, run_passes
-
 # Written as a C front end leaves it, with its variables in memory, so that every stage of -O3 has work.
 _FUNCTIONS = """
 ; Sums of products, as the innermost loop of a filter.
@@ -170,17 +164,6 @@ _ARITHMETIC = (
 def module_text(copies: int = 18) -> str:
     """LLVM IR of about 160 lines for each copy; copies differ in types, constants and steps."""
     return _HEAD + "".join(_copy(n) for n in range(copies))
-
-
-def compile_native(text: str, counting: AbstractContextManager[object]) -> bytes:
-    """Compile a module with default<O3> to an object, inside `counting` once it is read."""
-    machine = binding.Target.from_default_triple().create_target_machine(opt=3)
-    with binding.parse_assembly(text, binding.create_context()) as module:
-        module.data_layout = str(machine.target_data)
-        module.triple = machine.triple
-        with counting:
-            run_passes(module, "default<O3>", target_machine=machine)
-            return emit_object(module, machine)
 
 
 def _copy(n: int) -> str:

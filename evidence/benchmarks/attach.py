@@ -1,7 +1,7 @@
 """How long importing and the first use take, and how much memory, in fresh processes.
 
-By turns: with nothing kept by an earlier process (cold), with what one has kept (warm), and with the other
-decoder. The library's own import is the baseline.
+By turns: with nothing kept by an earlier process (cold), and with what one has kept (warm). The library's own
+import is the baseline.
 """
 
 from __future__ import annotations

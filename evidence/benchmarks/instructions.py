@@ -9,18 +9,24 @@ Every run is a fresh process.
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import hashlib
+import mmap
+import re
+import shutil
+import subprocess
 import sys
+import tempfile
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
+from pathlib import Path
 
 from llvmlite import binding
 
-from evidence.benchmarks._callgrind import counted, is_missing, run_python_counted
-from evidence.benchmarks._module import compile_native, module_text
+from evidence.benchmarks._module import module_text
 from evidence.benchmarks._report import Report, Spread, spread
-from optctx import OptionContext, attach, record
+from optctx import OptionContext, attach, emit_object, record, run_passes
 
 _STATES = (
     "untouched",
@@ -40,6 +46,18 @@ _LIMITS = (
     ("beside a recording", "beside a thread", 1.0002),
 )
 _REPEATS = 3
+_CALLGRIND = (
+    "valgrind",
+    "--tool=callgrind",
+    "--instr-atstart=no",
+    "--smc-check=all",  # attaching changes code
+    "--vex-iropt-register-updates=allregs-at-mem-access",  # recording looks at registers in a handler
+)
+# A client request (valgrind.h, amd64): rax points at six words, the request first; a plain processor runs
+# the rotations and the exchange as a long no-op. It changes rdx.
+_REQUEST = bytes.fromhex("31d2 48c1c703 48c1c70d 48c1c73d 48c1c733 4887db")  # xor edx, edx; ...
+_START, _STOP = 0x43540004, 0x43540005  # callgrind.h: CALLGRIND_{START,STOP}_INSTRUMENTATION
+_RAX_IS_FIRST, _RETURN = bytes.fromhex("4889f8"), bytes.fromhex("c3")  # mov rax, rdi; ret
 # Values that LLVM has anyway, of options that this compile reads.
 _OVERRIDES = {
     "memdep-block-scan-limit": 100,
@@ -51,15 +69,16 @@ _OVERRIDES = {
 
 
 def main() -> int:
-    report = Report("Instructions executed by -O3 and object emission")
-    if is_missing():
+    if shutil.which("valgrind") is None:
+        print("needs valgrind (Debian: apt-get install valgrind)", file=sys.stderr)
         return 2
+    report = Report("Instructions executed by -O3 and object emission")
     print(f"module    {len(module_text().splitlines())} lines of IR, x86-64, default<O3>")
     counts: dict[str, list[int]] = {state: [] for state in _STATES}
     objects = set()
     for _ in range(_REPEATS):
         for state in _STATES:
-            count, said = run_python_counted("evidence.benchmarks.instructions", state)
+            count, said = _run_counted(state)
             counts[state].append(count)
             objects.add(said)
     for state in _STATES:
@@ -71,6 +90,22 @@ def main() -> int:
         report.target(f"{state} / {baseline}, median", ratio.median, limit)
     report.target("different objects", len(objects), 1)
     return report.end()
+
+
+def _run_counted(state: str) -> tuple[int, str]:
+    """(instructions inside `_counted`, standard output) of a process in a state, under callgrind."""
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder, "profile")
+        own = [sys.executable, "-m", "evidence.benchmarks.instructions", state]
+        done = subprocess.run(
+            [*_CALLGRIND, f"--callgrind-out-file={file}", *own], capture_output=True, text=True
+        )
+        if done.returncode:
+            raise SystemExit(f"{' '.join(own)} failed:\n{done.stderr}")
+        found = re.search(r"^totals: (\d+)", file.read_text(), re.MULTILINE)
+    if found is None:
+        raise SystemExit(f"callgrind wrote no total:\n{done.stderr}")
+    return int(found[1]), done.stdout
 
 
 def run(state: str) -> None:
@@ -85,10 +120,36 @@ def run(state: str) -> None:
     if state.startswith("beside"):
         context = _another_thread(record if state == "beside a recording" else contextlib.nullcontext)
     with context:
-        compile_native(module_text(1), contextlib.nullcontext())  # what LLVM and Python do once in a process
+        _compile(module_text(1))  # what LLVM and Python do once in a process
         with record() if state == "recording" else contextlib.nullcontext():
-            code = compile_native(module_text(), counted())
+            code = _compile(module_text(), _counted())
     print(len(code), hashlib.sha256(code).hexdigest())
+
+
+def _compile(text: str, counting: AbstractContextManager[object] | None = None) -> bytes:
+    """Compile a module with default<O3> to an object, inside `counting` once it is read."""
+    machine = binding.Target.from_default_triple().create_target_machine(opt=3)
+    with binding.parse_assembly(text, binding.create_context()) as module:
+        module.data_layout = str(machine.target_data)
+        module.triple = machine.triple
+        with counting or contextlib.nullcontext():
+            run_passes(module, "default<O3>", target_machine=machine)
+            return emit_object(module, machine)
+
+
+@contextlib.contextmanager
+def _counted() -> Iterator[None]:
+    """Count what runs inside, and what Python does there, under callgrind. Elsewhere it has no effect."""
+    page = mmap.mmap(-1, mmap.PAGESIZE, prot=mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC)
+    page.write(_RAX_IS_FIRST + _REQUEST + _RETURN)
+    memory = ctypes.c_char.from_buffer(page)
+    request = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(ctypes.addressof(memory))
+    start, stop = ((ctypes.c_uint64 * 6)(code) for code in (_START, _STOP))
+    request(start)
+    try:
+        yield
+    finally:
+        request(stop)
 
 
 @contextlib.contextmanager
@@ -97,7 +158,7 @@ def _another_thread(inside: Callable[[], AbstractContextManager[object]]) -> Ite
 
     def work() -> None:
         with inside():
-            compile_native(module_text(1), contextlib.nullcontext())
+            _compile(module_text(1))
             begun.set()
             done.wait()
 

@@ -11,7 +11,7 @@ from evidence.census.readers import take_census
 from evidence.census.tables import OPTION_HEADINGS, option_cells, totals_lines
 from optctx.errors import OptctxError, shown
 from optctx.lab.command.console import say, show
-from optctx.tables import Table
+from optctx.lab.rich_table import Table
 
 if TYPE_CHECKING:
     from argparse import _SubParsersAction

@@ -9,7 +9,7 @@ from evidence.calls import called
 from evidence.reads.places import first_reads
 from evidence.reads.stacks import FirstRead
 from optctx.children.pool import Pool
-from optctx.compiling import initialise_targets, llvm_pool
+from optctx.compiling import initialise_targets
 from optctx.engine.attach import attach
 from optctx.errors import OptctxError
 
@@ -30,7 +30,7 @@ def run_in_children(
     An OptctxError of a call is its problem; so are the signal and the limit that end a child.
     """
     begin = attach().image.text_begin
-    with Pool(attached, within=llvm_pool(), name="process that attaches") as pool:
+    with Pool(attached) as pool:
         tasks = ((name, (function, each)) for name, each in given)
         for name, done in called(pool, tasks, gives=list[FirstRead], at_once=jobs, seconds=seconds):
             if done.death is None:

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from typing import Final
 
-from evidence.strategies.copies import PrivateCopyStrategy
 from evidence.strategies.library_options import LibraryDefaultsStrategy, LibraryOptionsStrategy
 from evidence.strategies.locks import ComgrStrategy, OnceStrategy, TritonStrategy, XlaStrategy
-from evidence.strategies.processes import ColdProcessStrategy, ForkServerStrategy, WarmProcessStrategy
+from evidence.strategies.processes import CommandLineStrategy, ForkServerStrategy
 from evidence.strategies.save_restore import SaveRestoreStrategy
 from evidence.strategies.scoped import LlvmContextStrategy, ThreadStrategy
 from evidence.strategies.strategy import Strategy
-from evidence.strategies.tools import CommandLineStrategy
 
 STRATEGIES: Final[dict[str, type[Strategy]]] = {
     each.name: each
@@ -25,10 +23,7 @@ STRATEGIES: Final[dict[str, type[Strategy]]] = {
         ComgrStrategy,
         TritonStrategy,
         OnceStrategy,
-        PrivateCopyStrategy,
-        WarmProcessStrategy,
         ForkServerStrategy,
-        ColdProcessStrategy,
         CommandLineStrategy,
     )
 }

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import argparse
-import json
+import sys
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from evidence.strategies import STRATEGIES
-from evidence.strategies.comparison import Comparison, compare
-from evidence.strategies.output import as_lines
+from evidence.strategies.choosing import STRATEGIES, open_strategy
+from evidence.strategies.judging import Judge
+from evidence.strategies.kernel import KERNEL, OPTIONS
 from evidence.strategies.properties import PROPERTIES
-from optctx.errors import Interrupted
-from optctx.lab.command.console import put, say, status
-from optctx.lab.command.groups import File, Input
-from optctx.lab.settings import add_flags, positive, seconds, taken
+from optctx.compiling import Job
+from optctx.lab.command.console import say, status
+from optctx.lab.settings import positive, seconds
+from optctx.wording import counted
 
 if TYPE_CHECKING:
     from argparse import _SubParsersAction
@@ -25,21 +26,18 @@ def add(commands: _SubParsersAction[Parser]) -> None:
     """Enter the command among `commands`."""
     parser = commands.add_parser(
         "compare",
-        help="compare the ways of giving options to LLVM: what holds, and what it costs",
-        description="Run small concurrent programs over each way of giving options to LLVM, look for the "
-        "smallest one that breaks what users may expect, and measure throughput, latency, memory and "
-        "start-up with a file of LLVM IR. Exit status 2 for bad input, 130 after Ctrl-C, 143 after SIGTERM.",
-        example="python -m evidence compare kernel.ll --strategies thread exclusive process\n"
-        "python -m evidence compare kernel.ll --properties isolation nesting --no-figures --format json",
+        help="compare the ways of giving options to LLVM by what holds for each",
+        description="Run small concurrent programs over each way of giving options to LLVM, and look for the "
+        "smallest one that breaks what users may expect. Exit status 2 for bad input, 130 after Ctrl-C, 143 "
+        "after SIGTERM.",
+        example="python -m evidence compare --strategies thread exclusive\n"
+        "python -m evidence compare --properties isolation nesting",
     )
-    add_flags(parser, File, Input)
     for flag, known in (("--strategies", STRATEGIES), ("--properties", PROPERTIES)):
         names = list(known)
         parser.add_argument(
             flag, nargs="+", default=names, choices=names, metavar="NAME", help=f"({' '.join(names)})"
         )
-    parser.add_argument("--no-properties", action="store_true", help="measure only")
-    parser.add_argument("--no-figures", action="store_true", help="measure nothing")
     parser.add_argument(
         "--programs", type=positive, default=40, metavar="N", help="for each property (default: %(default)s)"
     )
@@ -47,47 +45,34 @@ def add(commands: _SubParsersAction[Parser]) -> None:
         "--seconds", type=seconds, default=10.0, metavar="S", help="for each property (default: %(default)g)"
     )
     parser.add_argument("--seed", type=int, default=0, help="of the programs (default: %(default)s)")
-    parser.add_argument(
-        "--threads", type=positive, default=2, metavar="N", help="throughput on 1 to N threads (default: 2)"
-    )
-    parser.add_argument(
-        "--throughput-seconds",
-        type=seconds,
-        default=2.0,
-        metavar="S",
-        help="for each throughput (default: 2)",
-    )
-    parser.add_argument(
-        "--format", choices=("table", "json"), default="table", help="how to print (default: table)"
-    )
     parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Compare, and print what was found, so far after Ctrl-C. Raises OptctxError and OSError."""
-    job = taken(arguments, Input).job(arguments.file)
-    try:
-        with status() as told:
-            found = compare(
-                list(dict.fromkeys(arguments.strategies)),
-                properties=() if arguments.no_properties else list(dict.fromkeys(arguments.properties)),
-                programs=arguments.programs,
-                seconds=arguments.seconds,
-                seed=arguments.seed,
-                job=None if arguments.no_figures else job,
-                threads=arguments.threads,
-                throughput_seconds=arguments.throughput_seconds,
-                told=told,
-            )
-    except Interrupted as interrupt:
-        _print(interrupt.partial, arguments.format)
-        raise KeyboardInterrupt(interrupt.partial.progress) from None
-    _print(found, arguments.format)
+    """Compare, and print what is found of each way as it is known. Raises OptctxError and OSError."""
+    for name in dict.fromkeys(arguments.strategies):
+        say(*_judged(name, arguments))
+        sys.stdout.flush()
     return 0
 
 
-def _print(found: Comparison, form: str) -> None:
-    if form == "json":
-        put(json.dumps(found.as_dict(), indent=2))
-    else:
-        say(*as_lines(found))
+def _judged(name: str, arguments: argparse.Namespace) -> Iterator[str]:
+    """Lines with the properties that hold for a strategy, and the smallest program that breaks each other."""
+    if why := open_strategy(name).unavailable:
+        yield f"{name}: not tried: {why}"
+        return
+    properties = list(dict.fromkeys(arguments.properties))
+    with Judge(name, Job(KERNEL, emit="assembly"), OPTIONS, arguments.seed) as judge, status() as told:
+        verdicts = []
+        for each in properties:
+            told(f"{name}: {each}")
+            verdicts.append(judge.judge(each, programs=arguments.programs, seconds=arguments.seconds))
+    holding = sum(verdict.holds for verdict in verdicts)
+    programs = counted(sum(verdict.programs for verdict in verdicts), "program")
+    yield f"{name}: {holding} of {len(verdicts)} hold ({programs})"
+    for options, refused in judge.refused.items():
+        yield f"  refuses {' '.join(options)}: {refused}"
+    for verdict in verdicts:
+        if not verdict.holds:
+            yield f"  {verdict.property} does not hold ({PROPERTIES[verdict.property].says}):"
+            yield from (f"    {line}" for line in verdict.counterexample)

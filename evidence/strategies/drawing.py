@@ -1,4 +1,4 @@
-"""Draws programs, and makes one that breaks a property small. Needs Hypothesis, which is optional."""
+"""Draws programs, and makes one that breaks a property small."""
 
 from __future__ import annotations
 

@@ -3,28 +3,19 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from functools import cache, partial
-from typing import Protocol
+from functools import cache
 
+from evidence.strategies.drawing import smallest
 from evidence.strategies.host import Host
-from evidence.strategies.program import Outcome, Program, Step, digest, expected, words
+from evidence.strategies.program import Program, Step, digest, expected, words
 from evidence.strategies.properties import MISSPELT, PROPERTIES, Property, Verdict
 from optctx.children.death import OF_MACHINE
 from optctx.compiling import FreshProcess, Job
 from optctx.errors import OptctxError
 
 _OWN_LLVM = ("command-line",)
-
-
-class Runs(Protocol):
-    """What runs programs. A context manager."""
-
-    def __enter__(self) -> object: ...
-    def __exit__(self, *error: object) -> None: ...
-    def run(self, program: Program) -> Outcome:
-        """Raises OptctxError if what runs programs has ended."""
 
 
 class Judge:
@@ -36,28 +27,14 @@ class Judge:
     tools, which have LLVM parse their options, and with code that compiles without the strategy.
     """
 
-    def __init__(
-        self,
-        strategy: str,
-        job: Job,
-        options: Sequence[tuple[str, ...]],
-        seed: int = 0,
-        *,
-        host: Runs | None = None,
-        alone: Callable[[tuple[str, ...]], str] | None = None,
-    ) -> None:
-        """`options`: sets to draw from, each of which changes what the job gives.
-
-        For a way that has an LLVM of its own, `host` runs programs, and `alone` is the digest of what a
-        process of that LLVM gives for options on its command line.
-        """
+    def __init__(self, strategy: str, job: Job, options: Sequence[tuple[str, ...]], seed: int = 0) -> None:
+        """`options`: sets to draw from, each of which changes what the job gives."""
         self.strategy = strategy
         self.refused: dict[tuple[str, ...], str] = {}  # sets that the strategy does not take, with its words
         self._job = job
         self._seed = seed
         self._sets = list(options)
-        self._host: Runs = Host(strategy, job) if host is None else host
-        self._fresh = partial(_digest_of, job) if alone is None else alone
+        self._host = Host(strategy, job)
         self._alone: dict[tuple[str, ...], str] = {}
 
     def __enter__(self) -> Judge:
@@ -82,12 +59,6 @@ class Judge:
             raise OptctxError(
                 f"{self.strategy!r} takes none of the options: {next(iter(self.refused.values()))}"
             )
-        try:
-            from evidence.strategies.drawing import smallest  # Hypothesis is optional
-        except ImportError:
-            raise OptctxError(
-                "cannot judge properties without Hypothesis: pip install 'hypothesis>=6.136'"
-            ) from None
         search = _Search(self, PROPERTIES[name], time.monotonic() + seconds)
         found = smallest(PROPERTIES[name], self._sets, search.breaks, programs, self._seed)
         if found is None:
@@ -121,7 +92,7 @@ class Judge:
     def _reference(self, property: Property, step: Step, options: tuple[str, ...]) -> str:
         parsed = property.name == "obeyed" or step.action == "tool"
         if step.action == "plain" or (parsed and self.strategy not in _OWN_LLVM):
-            return self._fresh(options)
+            return _digest_of(self._job, options)
         if options not in self._alone:
             outcome = self._host.run(_alone(options))
             self._alone[options] = outcome.seen[0].digest

@@ -44,7 +44,6 @@ class XlaStrategy(_WaitingStrategy):
     """
 
     name = "exclusive"
-    at_once = False
     source = "XLA, xla/service/llvm_ir/llvm_command_line_options.cc (LLVMCommandLineOptionsLock)"
 
     def __init__(self) -> None:
@@ -74,7 +73,6 @@ class ComgrStrategy(_WaitingStrategy):
     """
 
     name = "exclusive-comgr"
-    at_once = False
     source = "ROCm, amd/comgr/src/comgr-options-cache.cpp (acquireOptionsScope)"
 
     def __init__(self) -> None:
@@ -121,7 +119,6 @@ class TritonStrategy(_WaitingStrategy):
     """
 
     name = "exclusive-triton"
-    at_once = False
     source = "Triton, lib/Tools/LLVMOptions.cpp (ScopedLLVMOptions, ExclusiveLLVMOptionAccess)"
 
     def __init__(self) -> None:

@@ -1,25 +1,31 @@
-"""A process for each compilation, or for each set of options: cold, forked from a warm one, kept."""
+"""A process for each compilation: one that is forked, or Debian's `opt` and `llc`."""
 
 from __future__ import annotations
 
-from collections import OrderedDict
-from dataclasses import replace
+import os
+import re
+import shutil
+import subprocess
+import time
 
 from evidence.strategies.strategy import Strategy
-from evidence.strategies.workers import Worker
+from optctx.children.death import cause_of_end
 from optctx.compiling import FreshProcess, Job, Result
 from optctx.errors import OptctxError
-from optctx.locks import lock_left_behind
+from optctx.lab.llc import tool_target
 
-_KEPT = 8  # workers that nothing uses
+_NEWEST_FIRST = (
+    "",
+    *(f"-{release}" for release in range(30, 16, -1)),
+)  # opt-19 reads what llvmlite's LLVM reads
+_LEAST = 17  # the first release whose tools read opaque pointers and -passes alone
+_VERSION = re.compile(r"LLVM version (\d+)")
 
 
 class _ProcessStrategy(Strategy):
     """Scopes are plain data here: what the next process gets as its command line."""
 
-    source = "tvm-rfcs#83, the alternative of another process; MIOpen#2021"
     in_process = False
-    large = True
 
     def run_tool(self, job: Job) -> Result:
         return self._compile(job)  # such a tool is a process of its own
@@ -29,6 +35,7 @@ class ForkServerStrategy(_ProcessStrategy):
     """A process with LLVM loaded forks a child for each compilation."""
 
     name = "process-forkserver"
+    source = "tvm-rfcs#83, the alternative of another process; MIOpen#2021"
 
     def __init__(self) -> None:
         super().__init__()
@@ -45,67 +52,55 @@ class ForkServerStrategy(_ProcessStrategy):
         return self._fresh.compile(job)
 
 
-class ColdProcessStrategy(_ProcessStrategy):
-    """Start an interpreter for each compilation, which loads LLVM, parses, compiles and ends."""
+class CommandLineStrategy(_ProcessStrategy):
+    """Run `opt`, then `llc`, with the options on the command line of both. Each scope is a command line.
 
-    name = "process-cold"
-
-    def _compile(self, job: Job) -> Result:
-        worker = Worker(job.options)
-        try:
-            return _compiled(worker, job)
-        finally:
-            worker.close()
-
-
-class WarmProcessStrategy(_ProcessStrategy):
-    """A worker process for each set of options, which parses them once and then compiles job after job.
-
-    The workers used last are kept. A worker compiles one job at a time.
+    The tools are the first of `opt`, `opt-30`, `opt-29` and so on that PATH has, of LLVM 17 or newer. Their
+    LLVM is theirs: what they give is compared with what they give alone, not with another strategy.
     """
 
-    name = "process"
+    name = "command-line"
+    source = "LLVM, llvm/docs/CommandGuide (opt, llc)"
 
     def __init__(self) -> None:
         super().__init__()
-        self._lock = lock_left_behind()
-        self._free: OrderedDict[tuple[tuple[str, ...], int], Worker] = OrderedDict()
-        self._started = 0
+        self.opt, self.llc = _tools()
 
-    def __exit__(self, *error: object) -> None:
-        with self._lock:
-            workers = list(self._free.values())
-            self._free.clear()
-        for worker in workers:
-            worker.close()
+    @property
+    def unavailable(self) -> str:
+        if self.opt and self.llc:
+            return ""
+        return f"found no opt and llc of LLVM {_LEAST} or newer on PATH; on Debian: apt-get install llvm-22"
 
     def _compile(self, job: Job) -> Result:
-        worker = self._take(job.options)
-        result = _compiled(worker, job)
-        if result.end == "crashed":  # it has ended, and said why
-            worker.close()
-        else:
-            self._give_back(worker)
-        return result
+        started = time.perf_counter()
+        try:
+            text = self._run(self.opt, [f"-passes={job.passes}", "-o", "-", *tool_target(job)], job, job.ir)
+            if job.emit in ("ir", "none"):
+                text = self._run(self.opt, ["-passes=verify", "-S", "-o", "-"], None, text)
+                return Result(text.decode(), seconds=time.perf_counter() - started)
+            kind = "asm" if job.emit == "assembly" else "obj"
+            arguments = [f"-filetype={kind}", f"-O{job.opt_level}", "-o", "-", *tool_target(job)]
+            code = self._run(self.llc, arguments, job, text)
+        except OptctxError as error:
+            return Result(error=str(error), end="crashed", seconds=time.perf_counter() - started)
+        return Result(code=code, seconds=time.perf_counter() - started)
 
-    def _take(self, options: tuple[str, ...]) -> Worker:
-        with self._lock:
-            key = next((key for key in self._free if key[0] == options), None)
-            if key is not None:
-                return self._free.pop(key)
-        return Worker(options)
-
-    def _give_back(self, worker: Worker) -> None:
-        with self._lock:
-            self._started += 1
-            self._free[worker.options, self._started] = worker
-            late = [self._free.popitem(last=False)[1] for _ in range(len(self._free) - _KEPT)]
-        for each in late:
-            each.close()
+    def _run(self, tool: str, arguments: list[str], job: Job | None, given: str | bytes) -> bytes:
+        own = job.options if job is not None else ()
+        data = given.encode() if isinstance(given, str) else given
+        done = subprocess.run([tool, *arguments, *own, "-"], input=data, capture_output=True, check=False)
+        if done.returncode:
+            raise OptctxError(cause_of_end(done.returncode, done.stderr.decode(errors="replace")))
+        return done.stdout
 
 
-def _compiled(worker: Worker, job: Job) -> Result:
-    try:
-        return worker.compile(replace(job, options=()))
-    except OptctxError as error:
-        return Result(error=str(error), end="crashed")
+def _tools() -> tuple[str, str]:
+    """(opt, llc) of one release; ("", "") if there is none."""
+    for suffix in _NEWEST_FIRST:
+        opt, llc = shutil.which(f"opt{suffix}"), shutil.which(f"llc{suffix}")
+        if opt and llc and os.access(opt, os.X_OK):
+            said = subprocess.run([opt, "--version"], capture_output=True, text=True, check=False).stdout
+            if (version := _VERSION.search(said)) and int(version[1]) >= _LEAST:
+                return opt, llc
+    return "", ""

@@ -156,13 +156,12 @@ class _Run:
                 thread.waiting = False
 
 
-def run_program(strategy: Strategy, program: Program, job: Job, *, judge_process: bool) -> Outcome:
+def run_program(strategy: Strategy, program: Program, job: Job) -> Outcome:
     """Run it, leave what is still entered, and look at what has changed for the process.
 
-    `judge_process`: whether options of this process are compared, before and after. Steps that wait for ever
-    keep their threads: call this in a process that ends soon.
+    Steps that wait for ever keep their threads: call this in a process that ends soon.
     """
-    before = dict(drift()) if judge_process else {}
+    before = dict(drift())
     run = _Run(strategy, job)
     for index, step in enumerate(program):
         run.take(index, step)
@@ -174,6 +173,6 @@ def run_program(strategy: Strategy, program: Program, job: Job, *, judge_process
     waiting = sorted(index for thread in run.threads.values() for index in thread.pending if index >= 0)
     for thread in run.threads.values():
         thread.end()
-    after = dict(drift()) if judge_process else {}
+    after = dict(drift())
     changed = sorted(name for name in {*before, *after} if before.get(name) != after.get(name))
     return Outcome(tuple(sorted(run.seen)), tuple(changed), tuple(waiting), unmade=run.unmade)

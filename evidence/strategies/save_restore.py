@@ -33,7 +33,6 @@ class SaveRestoreStrategy(Strategy):
     """
 
     name = "save-restore"
-    at_once = False
     source = "TVM, src/target/llvm/llvm_instance.cc (LLVMTarget::ApplyLLVMOptions); tvm-rfcs#83"
 
     def __init__(self) -> None:

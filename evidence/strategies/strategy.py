@@ -35,10 +35,6 @@ class Strategy:
     source: ClassVar[str]  # whose rules these are, and where they stand
     # Whether every compilation takes place in this process. Elsewhere nothing here can disturb it.
     in_process: ClassVar[bool] = True
-    # Whether threads can be inside scopes with different options at once.
-    at_once: ClassVar[bool] = True
-    # Whether each set of options has a library or a process of its own.
-    large: ClassVar[bool] = False
 
     def __init__(self) -> None:
         # Called on a thread that begins to wait for another one, and on one that wakes all that wait.

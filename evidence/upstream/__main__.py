@@ -11,16 +11,11 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TypeVar
 
-from evidence.strategies.properties import Verdict
-
 from . import objects
-from .breaks import Breaks, count_breaks
 from .build import Builder
 from .lit import run_lit
 from .programs import CPP, compile_object, headers, link, patched_includes
-from .proof import Outcome, prove
-from .properties import judge_prototype
-from .reads import Cost, measure_reads
+from .proof import prove
 from .setup import Setup, find_setup
 from .shell import UpstreamError
 from .source import configure, patch, unpack
@@ -28,7 +23,6 @@ from .unit import run_layout, run_unit
 
 _ROOT = Path(__file__).parents[2]
 _T = TypeVar("_T")
-_NAMED = 5  # files that break
 # What `opt` reaches: its driver, and what its driver asks of the one target that is configured.
 _ROOTS = (
     "optMain",
@@ -109,10 +103,16 @@ def _run(setup: Setup, asked: argparse.Namespace) -> None:
             f"{found.emitted} threads emitted {found.distinct_emitted} different assemblies: as Debian's llc"
         ),
     )
-    held = _step("properties", lambda: judge_prototype(setup, programs["program"]), _print_held)
-    costs = _step("cost of a read", lambda: measure_reads(setup), _print_costs)
-    breaks = _step("what breaks", lambda: count_breaks(setup), _print_breaks)
-    _keep(setup, asked.all, rebuilt, (dict(unit), same, outcome, held, costs, breaks))
+    report = {
+        "all": asked.all,
+        "rebuilt": rebuilt,
+        "unit": unit,
+        "layout": same,
+        "threads": asdict(outcome),
+    }
+    path = setup.results / "report.json"
+    path.write_text(json.dumps(report, indent=1) + "\n")
+    print(f"{'report':28}           {path}")
     if asked.lit:
         _step("lit", lambda: run_lit(setup, programs["opt"], asked.lit), str)
 
@@ -123,7 +123,7 @@ def _first() -> set[str]:
 
 
 def _programs(setup: Setup, builder: Builder, everything: bool) -> tuple[dict[str, Path], int]:
-    """The patched opt, and the programs that run threads."""
+    """The patched opt, and the program that runs threads."""
     linked = objects.reachable(builder.stock, _ROOTS)
     wanted = builder.members(_first())
     if everything:
@@ -139,16 +139,15 @@ def _programs(setup: Setup, builder: Builder, everything: bool) -> tuple[dict[st
 
     def make() -> dict[str, Path]:
         archives = builder.replace(rebuilt)
-        inputs = [*headers(setup), CPP / "compile.hpp"]
-        threads = compile_object(setup, CPP / "threads.cpp", "threads", patched_includes(setup), inputs)
-        program = compile_object(setup, CPP / "program.cpp", "program", patched_includes(setup), inputs)
+        threads = compile_object(
+            setup, CPP / "threads.cpp", "threads", patched_includes(setup), headers(setup)
+        )
         driver = compile_object(
             setup, setup.source / "llvm" / "tools" / "opt" / "opt.cpp", "opt", patched_includes(setup)
         )
         return {
             "opt": link(setup, builder, "opt", [driver], archives),
             "threads": link(setup, builder, "threads", [threads], archives),
-            "program": link(setup, builder, "program", [program], archives),
         }
 
     return _step("link", make, lambda made: ", ".join(sorted(made))), len(rebuilt)
@@ -168,54 +167,6 @@ def _step(name: str, work: Callable[[], _T], say: Callable[[_T], str] = str) -> 
         raise
     print(f"{time.monotonic() - started:7.0f} s  {say(result)}")
     return result
-
-
-def _print_held(held: list[Verdict]) -> str:
-    lines = [f"{sum(each.holds for each in held)} of {len(held)} hold"]
-    for each in held:
-        if not each.holds:
-            lines += [f"  {each.property} does not:", *(f"    {words}" for words in each.counterexample)]
-    return "\n".join(lines)
-
-
-def _print_costs(costs: list[Cost]) -> str:
-    lines = [
-        f"  {cost.way:34} {cost.where:8} {cost.nanoseconds:7.2f} ns {cost.instructions:6.1f} instructions"
-        for cost in costs
-    ]
-    return "\n".join(["call and read", *lines])
-
-
-def _print_breaks(breaks: Breaks) -> str:
-    lines = [
-        f"  {kind.name}: {kind.places} places in {kind.broken_files} of {kind.files} files"
-        + (f" ({', '.join(kind.broken)})" if 0 < kind.broken_files <= _NAMED else "")
-        for kind in breaks.kinds
-    ]
-    lines.append(f"  cl::location: {breaks.locations_in_contexts} of {breaks.locations} options in contexts")
-    return "\n".join(["", *lines])
-
-
-def _keep(
-    setup: Setup,
-    everything: bool,
-    rebuilt: int,
-    found: tuple[dict[str, object], int, Outcome, list[Verdict], list[Cost], Breaks],
-) -> None:
-    unit, same, outcome, held, costs, breaks = found
-    report = {
-        "all": everything,
-        "rebuilt": rebuilt,
-        "unit": unit,
-        "layout": same,
-        "threads": asdict(outcome),
-        "properties": [each._asdict() for each in held],
-        "reads": [asdict(cost) for cost in costs],
-        "breaks": asdict(breaks),
-    }
-    path = setup.results / "report.json"
-    path.write_text(json.dumps(report, indent=1) + "\n")
-    print(f"{'report':28}           {path}")
 
 
 if __name__ == "__main__":

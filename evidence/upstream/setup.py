@@ -20,7 +20,6 @@ _DEBIAN = {
     "ld.gold": "binutils",
     "patch": "patch",
     "dpkg-source": "dpkg-dev",
-    "valgrind": "valgrind",
     "apt-get": "apt",
 }
 _TOOLS = ("opt", "llc", "llvm-tblgen", "llvm-config", "FileCheck", "not", "count")

@@ -27,9 +27,20 @@ struct RawOption {
     std::uint32_t category_count;
     std::uint32_t category_capacity;
 
-    unsigned value_expected() const { return (bits >> 3) & 3u; }
+    // What LLVM's command line makes of `-name` and `-name=value`. `index`: of getValueExpectedFlagDefault in LLVM's
+    // virtual functions, or 0.
+    bool needs_value(unsigned index) const { return value_expected(index) == 2; }
+    bool takes_no_value(unsigned index) const { return value_expected(index) == 3; }
+    bool splits_at_commas() const { return (bits >> 9 & 1) != 0; }
+    bool is_default_option() const { return (bits >> 9 & 16) != 0; }
     unsigned hidden() const { return (bits >> 5) & 3u; }
-    unsigned misc() const { return (bits >> 9) & 31u; }
+
+private:
+    unsigned value_expected(unsigned index) const {  // cl::ValueExpected
+        const unsigned own = (bits >> 3) & 3u;
+        using Expected = unsigned (*)(const RawOption*);
+        return own != 0 || index == 0 ? own : reinterpret_cast<Expected>(const_cast<void*>(vtable[index]))(this);
+    }
 };
 static_assert(offsetof(RawOption, occurrences) == 0x08);
 static_assert(offsetof(RawOption, position) == 0x0C);

@@ -70,10 +70,13 @@ void Library::read_sections() {
             text_end_ = text_begin_ + section.sh_size;
             text_offset_ = section.sh_offset;
         }
-        if (name == ".rela.dyn") {
-            rela_offset_ = section.sh_offset;
-            rela_count_ = section.sh_size / sizeof(Elf64_Rela);
+        if (name == ".rela.dyn") relocations_[0] = {section.sh_offset, section.sh_size / sizeof(Elf64_Rela)};
+        if (name == ".rela.plt") relocations_[1] = {section.sh_offset, section.sh_size / sizeof(Elf64_Rela)};
+        if (name == ".got") {
+            slots_begin_ = base_ + section.sh_addr;
+            slots_size_ = section.sh_size;
         }
+        if (section.sh_type == SHT_DYNSYM) dynamic_symbols_ = {section.sh_offset, section.sh_size / sizeof(Elf64_Sym)};
         if (name == ".note.gnu.build-id") {
             const auto* note = at<Elf64_Nhdr>(section.sh_offset);
             const std::uint64_t id = section.sh_offset + sizeof *note + ((std::uint64_t{note->n_namesz} + 3) & ~3ull);
@@ -132,13 +135,34 @@ void Library::check_loaded() const {
 std::vector<std::pair<std::uintptr_t, std::uintptr_t>> Library::pointers_into(const std::vector<Span>& spans) const {
     const SpanIndex index(spans);
     std::vector<std::pair<std::uintptr_t, std::uintptr_t>> found;
-    const auto* entries = at<Elf64_Rela>(rela_offset_, rela_count_);
-    for (std::uint64_t i = 0; i < rela_count_; ++i) {
-        if (ELF64_R_TYPE(entries[i].r_info) != R_X86_64_RELATIVE) continue;
-        const std::uintptr_t target = base_ + static_cast<std::uintptr_t>(entries[i].r_addend);
-        if (index.contains(target)) found.emplace_back(base_ + entries[i].r_offset, target);
+    for (const Table& table : relocations_) {
+        const auto* entries = at<Elf64_Rela>(table.offset, table.count);
+        for (std::uint64_t i = 0; i < table.count; ++i) {
+            const auto target = bound_to_itself(entries[i]);
+            if (target && index.contains(*target)) found.emplace_back(base_ + entries[i].r_offset, *target);
+        }
     }
     return found;
+}
+
+// Where the pointer leads that the loader makes of a relocation, if the library itself defines that.
+std::optional<std::uintptr_t> Library::bound_to_itself(const Elf64_Rela& entry) const {
+    switch (ELF64_R_TYPE(entry.r_info)) {
+        case R_X86_64_RELATIVE:
+            return base_ + static_cast<std::uintptr_t>(entry.r_addend);
+        case R_X86_64_64:
+        case R_X86_64_GLOB_DAT:
+        case R_X86_64_JUMP_SLOT:
+            break;
+        default:
+            return std::nullopt;
+    }
+    const std::uint64_t number = ELF64_R_SYM(entry.r_info);
+    if (number >= dynamic_symbols_.count) throw Misfit(path_ + ": a relocation names no dynamic symbol");
+    const auto& symbol = at<Elf64_Sym>(dynamic_symbols_.offset, dynamic_symbols_.count)[number];
+    if (symbol.st_shndx == SHN_UNDEF || ELF64_ST_TYPE(symbol.st_info) == STT_TLS) return std::nullopt;
+    const bool adds = ELF64_R_TYPE(entry.r_info) == R_X86_64_64;
+    return base_ + symbol.st_value + (adds ? static_cast<std::uintptr_t>(entry.r_addend) : 0);
 }
 
 void Library::stay_loaded() const {

@@ -7,6 +7,7 @@
 #include "image/symbols.hpp"
 #include "os/os.hpp"
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <stdexcept>
@@ -53,8 +54,10 @@ public:
         return symbols_.functions_named(patterns);
     }
     // (its address, what it points at) of each pointer in the image's data, set up by the loader, into one of the
-    // spans: sorted and disjoint.
+    // spans: sorted and disjoint. What it binds by name counts as bound to this library: look there whether it is.
     std::vector<std::pair<std::uintptr_t, std::uintptr_t>> pointers_into(const std::vector<Span>& spans) const;
+    // Whether the address is one of the global offset table, which has a slot for each thing that code reaches by name.
+    bool is_slot(std::uintptr_t address) const noexcept { return address - slots_begin_ < slots_size_; }
     // The code in the file; its first byte is loaded at `text_begin()`. The code in memory may have been patched.
     const std::uint8_t* text() const { return at<std::uint8_t>(text_offset_, text_end_ - text_begin_); }
     // The file's contents for an address, before any relocation: zeros in .bss.
@@ -70,6 +73,7 @@ private:
     template <class T>
     const T* at(std::uint64_t offset, std::uint64_t count = 1) const;
     void read_sections();
+    std::optional<std::uintptr_t> bound_to_itself(const Elf64_Rela& entry) const;
     void read_segments(const Elf64_Ehdr& header);
     std::string_view name_of(const Elf64_Shdr& names, std::uint64_t offset) const;
     void read_symbols(std::uint64_t symtab, std::uint64_t symtab_size, std::uint64_t strtab, std::uint64_t strtab_size);
@@ -85,8 +89,14 @@ private:
     std::uintptr_t text_end_ = 0;
     std::uint64_t text_offset_ = 0;
     std::uint64_t build_id_address_ = 0;
-    std::uint64_t rela_offset_ = 0;
-    std::uint64_t rela_count_ = 0;
+    struct Table {
+        std::uint64_t offset = 0;
+        std::uint64_t count = 0;
+    };
+    std::array<Table, 2> relocations_;  // of data, and of the slots through which functions are called
+    Table dynamic_symbols_;
+    std::uintptr_t slots_begin_ = 0;
+    std::size_t slots_size_ = 0;
     SymbolIndex symbols_;
 };
 

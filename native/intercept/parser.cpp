@@ -6,15 +6,12 @@
 #include "scopes/scope.hpp"
 #include "views/view.hpp"
 
-#include <array>
-#include <cstddef>
 #include <functional>
 
 namespace optctx::contain {
 namespace {
 
-constexpr std::size_t functions = 3;
-views::PerImage<std::array<std::uintptr_t, functions>> entries{};
+views::PerImage<std::uintptr_t> parsers{};
 
 // How a thread waits until another one has parsed. Outlives every thread.
 auto& waiting = *new os::Waiting{[](const std::function<void()>& wait) { wait(); }, [] {}};
@@ -44,22 +41,19 @@ std::uint64_t parse(unsigned image, std::uintptr_t function, const std::uint64_t
 
 }  // namespace
 
-void use_function(unsigned image, Function function, std::uintptr_t address) {
-    entries[image][static_cast<std::size_t>(function)] = address;
-}
+void use_parser(unsigned image, std::uintptr_t address) { parsers[image] = address; }
 
 void use_wait(Wait wait) { waiting.wait = wait; }
 
 bool before(unsigned image, Function function, std::uint64_t* arguments, const std::uint64_t* stack) {
     if (scopes::current_context(image) == nullptr) return false;
-    const std::uintptr_t address = entries[image][static_cast<std::size_t>(function)];
     std::uint64_t& result = arguments[intercept::result_index];
-    if (function != Function::parse) {
+    if (function == Function::reset) {
         result = 0;
         return reset(image) != Outcome::process;
     }
     if (parsing[image]) return false;
-    result = parse(image, address, arguments, stack);
+    result = parse(image, parsers[image], arguments, stack);
     return true;
 }
 

@@ -7,13 +7,13 @@
 namespace optctx::contain {
 
 enum class Function : std::uint8_t {
-    parse,         // cl::ParseCommandLineOptions: one thread at a time, because the parser has process-wide state
-    reset_all,     // cl::ResetAllOptionOccurrences: the context's options have their registered values
-    reset_parser,  // cl::ResetCommandLineParser: the same; the registry stays, because all threads use it
+    parse,  // cl::ParseCommandLineOptions: one thread at a time, because the parser has process-wide state
+    reset,  // cl::ResetAllOptionOccurrences and cl::ResetCommandLineParser: the context's options have their registered
+            // values; the registry stays, because all threads use it
 };
 
-// Call before the function is intercepted. `address`: where callers enter it.
-void use_function(unsigned image, Function function, std::uintptr_t address);
+// Call before `parse` is intercepted. `address`: where callers enter it.
+void use_parser(unsigned image, std::uintptr_t address);
 // Set how a thread waits until another one has parsed: by calling `wait`. The caller of the parser may hold what that
 // thread needs, such as the GIL.
 using Wait = void (*)(const std::function<void()>& wait);

@@ -35,9 +35,7 @@ static_assert(static_cast<int>(values::Kind::int32) == OPTCTX_INT32);
 static_assert(static_cast<int>(values::Kind::uint64) == OPTCTX_UINT64);
 static_assert(static_cast<int>(values::Kind::enumeration) == OPTCTX_ENUM);
 
-constexpr std::size_t longest = 100;      // bytes of a text in a message
-constexpr unsigned value_disallowed = 3;  // cl::ValueExpected
-constexpr unsigned comma_separated = 1;   // cl::MiscFlags
+constexpr std::size_t longest = 100;  // bytes of a text in a message
 
 // Why a function of the interface fails. `what` is the message.
 struct Refused : std::runtime_error {
@@ -162,20 +160,6 @@ const Option& find_scopable(const Table& table, std::string_view name) {
     return option;
 }
 
-const image::RawOption& object_of(const Option& option) {
-    return *reinterpret_cast<const image::RawOption*>(option.object);
-}
-
-bool takes_no_value(const Option& option) {
-    const image::RawOption& object = object_of(option);
-    unsigned expected = object.value_expected();
-    if (expected == 0 && option.expected_index != 0) {
-        using Expected = unsigned (*)(const image::RawOption*);
-        expected = reinterpret_cast<Expected>(const_cast<void*>(object.vtable[option.expected_index]))(&object);
-    }
-    return expected == value_disallowed;
-}
-
 // Adds what one argument gives its option, split as LLVM splits its command line.
 void add(const Option& option, std::string_view name, std::string_view text, values::Occurrences& given) {
     if (!image::is_utf8(text)) refuse(OPTCTX_BAD_VALUE, name, ": the text of an option is UTF-8");
@@ -183,13 +167,14 @@ void add(const Option& option, std::string_view name, std::string_view text, val
     const auto own = option.names.begin() + static_cast<std::ptrdiff_t>(option.own_names);
     const std::string parsed_as =
         std::find(option.names.begin(), own, name) != own ? std::string(name) : option.names.front();
-    if (takes_no_value(option)) {
+    const auto& object = *reinterpret_cast<const image::RawOption*>(option.object);
+    if (object.takes_no_value(option.expected_index)) {
         if (text != "true" && text != name)
             refuse(OPTCTX_BAD_VALUE, name, ": LLVM does not allow a value here; use \"true\"");
         given.values.push_back({parsed_as, std::nullopt});
         return;
     }
-    const bool splits = (object_of(option).misc() & comma_separated) != 0;
+    const bool splits = object.splits_at_commas();
     for (std::size_t begin = 0;;) {
         const std::size_t end = splits ? text.find(',', begin) : std::string_view::npos;
         given.values.push_back({parsed_as, std::string(text.substr(begin, end - begin))});

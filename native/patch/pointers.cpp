@@ -75,7 +75,8 @@ SharedPointers::SharedPointers(std::vector<PointerChange> changes) : changes_(st
         if (change.at % sizeof(std::uintptr_t) != 0) throw std::runtime_error("a pointer is not aligned");
         if (load(change.at) != change.before)
             throw std::runtime_error(
-                "a virtual function table differs from the library's file: other code has changed it");
+                "a pointer to a function differs from the library's file: other code has changed it, or the loader has "
+                "bound it to another library or not yet (load this one with RTLD_NOW, or with LD_BIND_NOW=1)");
     }
 }
 

@@ -2,15 +2,12 @@
 #include "intercept/bound_contexts.hpp"
 #include "intercept/runs.hpp"
 #include "os/keyed_locks.hpp"
-#include "os/os.hpp"
 #include "python/bindings.hpp"
 #include "python/block.hpp"
 #include "python/bytes.hpp"
 #include "python/compile_calls.hpp"
 #include "python/gil.hpp"
 #include "python/scope_block.hpp"
-#include "scopes/recorder.hpp"
-#include "scopes/scope.hpp"
 
 #include <nanobind/stl/map.h>
 #include <nanobind/stl/pair.h>
@@ -219,17 +216,4 @@ void add_compile(nb::module_& m) {
         },
         nb::sig("def run_in_task(image: int, function: collections.abc.Callable[..., R], /, *arguments: object) -> R"),
         "Call the function in the scope of the task.");
-    m.def(
-        "held",
-        [] {
-            nb::dict held;
-            held["scopes"] = sum_over_images(&scopes::active_scopes);
-            held["recorders"] = sum_over_images(&scopes::active_recorders);
-            held["bindings"] = sum_over_images(&bind::bound_count);
-            held["locks"] = os::locked();
-            held["calls"] = scopes::calls();
-            return held;
-        },
-        nb::sig("def held() -> dict[str, int]"),
-        "Return what this process currently holds (calls: of this thread). For tests.");
 }

@@ -96,9 +96,11 @@ Result call_virtual(std::uintptr_t object, unsigned index, Arguments... argument
                                                                                                        arguments...);
 }
 
-unsigned call_virtual_uint(std::uintptr_t object, unsigned index) {
-    const views::LiveView live;
-    return call_virtual<unsigned>(object, index);
+auto live(bool (image::RawOption::*asked)(unsigned) const) {
+    return [asked](const image::RawOption& option, unsigned index) {
+        const views::LiveView live;
+        return (option.*asked)(index);
+    };
 }
 
 // What a cl::generic_parser_base lists: name, help text, and the first word of what each choice stores. `functions`:
@@ -186,6 +188,7 @@ void add_image(nb::module_& m) {
             },
             "address"_a, "size"_a, "What the file says is there before anything has run; zeros in .bss.")
         .def("contains", &image::Library::contains, "address"_a)
+        .def("is_slot", &image::Library::is_slot, "address"_a, "Whether it is one of the global offset table.")
         .def("pointers_into", &image::Library::pointers_into, "spans"_a,
              "(its address, what it points at) of each pointer in the image's data into one of the spans.")
         .def_prop_ro(
@@ -217,8 +220,10 @@ void add_image(nb::module_& m) {
         .def_ro("occurrences", &image::RawOption::occurrences)
         .def_prop_ro("help", [](const image::RawOption& o) { return std::string(o.help.data, o.help.size); })
         .def_prop_ro("hidden", &image::RawOption::hidden)
-        .def_prop_ro("misc", &image::RawOption::misc)
-        .def_prop_ro("value_expected", &image::RawOption::value_expected)
+        .def("needs_value", live(&image::RawOption::needs_value), "index"_a)
+        .def("takes_no_value", live(&image::RawOption::takes_no_value), "index"_a)
+        .def_prop_ro("splits_at_commas", &image::RawOption::splits_at_commas)
+        .def_prop_ro("is_default_option", &image::RawOption::is_default_option)
         .def_prop_ro("categories", &categories);
     m.def(
         "option_at", [](std::uintptr_t address) { return reinterpret_cast<const image::RawOption*>(address); },
@@ -235,14 +240,6 @@ void add_image(nb::module_& m) {
         "map"_a, "image"_a = nb::none(),
         "(layout, [(name, address of the Option)] by name) after checking every entry. Leaves out what is not in "
         "`image` and does not check out.");
-    m.def(
-        "registry_layouts",
-        [] {
-            std::vector<std::string> names;
-            for (const auto& layout : image::registry_layouts) names.emplace_back(layout.name);
-            return names;
-        },
-        "The names of the layouts that `walk_registry` knows.");
     m.def(
         "read_checked",
         [](std::uintptr_t address, std::size_t size, const char* what) {
@@ -277,7 +274,6 @@ void add_image(nb::module_& m) {
     m.def("demangle", &demangle, "name"_a);
     m.def("call_pointer", &call_pointer, "function"_a, "argument"_a = 0);
     m.def("call_all", &call_all, "calls"_a);
-    m.def("call_virtual_uint", &call_virtual_uint, "object"_a, "index"_a);
     m.def("read_choices", &read_choices, "parser"_a, "functions"_a,
           "(name, help text, first word of what it stores) of each choice that a parser lists.");
 }

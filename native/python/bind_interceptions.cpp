@@ -75,8 +75,7 @@ void add_interceptions(nb::module_& m) {
         .value("lowering", machine::Use::lowering);
     nb::enum_<contain::Function>(m, "ParserFunction", "A function of LLVM's command line parser.")
         .value("parse", contain::Function::parse)
-        .value("reset_all", contain::Function::reset_all)
-        .value("reset_parser", contain::Function::reset_parser);
+        .value("reset", contain::Function::reset);
     m.def("pack_interception", &pack, "image"_a, "argument"_a, "handler"_a,
           "Pack what the code in front of an intercepted function passes to `interceptors()[0]`. `argument`: the index "
           "of what the handler is about. `handler`: (Subject, Skip), MachineUse or ParserFunction.");

@@ -44,8 +44,4 @@ void add_machines(nb::module_& m) {
                 "*arguments: object) -> R"),
         "Call the function. The TargetMachines that LLVM makes on this thread during the call have a copy of the "
         "TargetOptions of `machine`: theirs count as those that the program passed for that one.");
-    m.def("idle_machines", of_image(&machine::idle_variants), "image"_a,
-          "Return the number of idle variants of an image.");
-    m.def("forget_machines", of_image(&machine::forget_all), "image"_a,
-          "Forget all machines of an image, as `restore` does. For tests.");
 }

@@ -61,9 +61,6 @@ void add_scopes(nb::module_& m) {
         },
         "Make threads follow their tasks from now on. Returns False if the interpreter does not report switches "
         "(before 3.14).");
-    m.def("simulate_context_switches", &scopes::follow_switches, "on"_a,
-          "Follow switches as after `watch_context_switches`, with manual calls of `context_switched`. For tests.");
-    m.def("context_switched", &scoping::follow_task);
     m.def("process_ends", &scopes::process_ends, "Make threads that end stay inside their scopes from now on.");
     m.def(
         "active_scopes", [] { return sum_over_images(&scopes::active_scopes); },

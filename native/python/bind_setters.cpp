@@ -93,8 +93,8 @@ nb::object given_inside(unsigned image, nb::handle owner) {
 }  // namespace
 
 void add_contain(nb::module_& m) {
-    m.def("use_parser_function", of_image(&contain::use_function), "image"_a, "function"_a, "address"_a,
-          "Set where a function of LLVM's parser is, before it is intercepted.");
+    m.def("use_parser", of_image(&contain::use_parser), "image"_a, "address"_a,
+          "Set where LLVM's parser of command lines is, before it is intercepted.");
     contain::use_wait([](const std::function<void()>& wait) { wait_without_any_gil(wait); });
     contain::report_to(
         {&tell<Callback::not_contained>, &tell<Callback::ends_with_call>, &tell_contained, &tell_failed});

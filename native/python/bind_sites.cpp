@@ -155,7 +155,6 @@ void prepare_recording(const values::Space& space, const patch::Transaction& tra
 }
 
 void add_readers(nb::module_& m) {
-    m.attr("NO_READER") = arch::no_reader;
     nb::class_<arch::Reader>(m, "Reader", "The instructions of one function that refer to one region in one way.")
         .def_ro("slot", &arch::Reader::slot)
         .def_ro("function", &arch::Reader::function, "Number of the symbol.")
@@ -204,16 +203,6 @@ void add_sites(nb::module_& m) {
         "image"_a, "references"_a,
         "(address, length, index of the byte that names the operand) of each instruction at the places, or None if the "
         "function has an unusual one on the way.");
-    m.def(
-        "instruction_length",
-        [](const nb::bytes& code) {
-            std::optional<std::pair<unsigned, unsigned>> found;
-            if (const auto length = arch::instruction_length(bytes_of(code)))
-                found.emplace(length->length, length->operand_at);
-            return found;
-        },
-        "code"_a,
-        "(length, index of the byte that names a relative operand or 0), or None for an unusual instruction.");
     m.def("find_branches", &arch::find_branches, "image"_a, "targets"_a, nb::call_guard<WithoutGil>(),
           "(address, target) of candidates for direct calls and jumps to the targets.");
     m.def(

@@ -137,12 +137,6 @@ void add_space(nb::module_& m) {
     m.attr("POSITION_AT") = offsetof(image::RawOption, position);
     m.attr("MAX_IMAGES") = views::max_images;
     m.def("thread_offset", of_image(&views::thread_offset), "image"_a);
-    m.def(
-        "identity_view",
-        [](unsigned image) {
-            return reinterpret_cast<std::uintptr_t>(views::identity_view(views::checked_image(image)));
-        },
-        "image"_a, "Return the address of the words through which LLVM reads outside every scope.");
     // Python code catches these and raises classes of its own with the same text.
     nb::exception<values::ParseError>(m, "ParseError", PyExc_ValueError);
     nb::class_<values::Patch>(m, "Patch", "The storage of one region in a setting.")

@@ -34,5 +34,6 @@ NB_MODULE(_native, m) {
 #ifdef OPTCTX_LAB
     add_audit(m);
     add_read_stacks(m);
+    add_insight(m);
 #endif
 }

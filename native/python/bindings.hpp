@@ -22,6 +22,8 @@ void add_scopes(nanobind::module_& m);
 void add_audit(nanobind::module_& m);
 // Call stacks of reads; where the lab is built (lab/bind_read_stacks.cpp).
 void add_read_stacks(nanobind::module_& m);
+// What tests and evidence ask; where the lab is built (lab/bind_insight.cpp).
+void add_insight(nanobind::module_& m);
 // The functions of LLVM that optctx stands in front of (python/bind_interceptions.cpp).
 void add_interceptions(nanobind::module_& m);
 // Bindings of LLVMContexts, and function attributes (python/bind_runs.cpp).

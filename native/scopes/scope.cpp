@@ -140,7 +140,8 @@ struct Thread {
         carried.push_back({&mark, std::move(activation), call});
     }
 
-    // Removes what was carried for a call, or until this switch, and is not shown any more.
+    // Removes what was carried for a call, or until this switch, and is not shown any more. What stands in place of a
+    // mark refers to it.
     void put_down(std::size_t call) noexcept {
         for (Carried& each : carried)
             if (each.call == call && !(call == 0 && is_hidden(each.mark))) {
@@ -149,6 +150,12 @@ struct Thread {
                 drop(each.mark);
             }
         std::erase_if(carried, [](const Carried& each) { return each.activation == nullptr; });
+    }
+    // Whether what an earlier switch carried stays over the next one.
+    bool keeps(const Mark* mark) const noexcept {
+        return is_hidden(mark) && std::any_of(carried.begin(), carried.end(), [mark](const Carried& each) {
+                   return each.mark == mark && each.call == 0;
+               });
     }
     bool is_hidden(const Mark* mark) const noexcept {
         return std::any_of(instead.begin(), instead.end(), [mark](const Instead& each) { return each.mark == mark; });
@@ -316,7 +323,7 @@ void follow(Mark* task) {
         for (Mark* mark = task; mark != nullptr; mark = mark->outer) {
             if (mark->is_entered_here()) continue;
             complete = complete && mark->context.reads() == nullptr;
-            if (complete) next.emplace_back(mark, contexts::acquire(mark->context));
+            if (complete && !thread.keeps(mark)) next.emplace_back(mark, contexts::acquire(mark->context));
         }
         thread.carried.reserve(thread.carried.size() + next.size());
     } catch (...) {

@@ -1,19 +1,9 @@
-"""The processors whose code can be redirected. `processor()` returns this process's."""
+"""The processor whose code is redirected: finds references to storage, and makes code to run instead.
 
-from __future__ import annotations
+Spans are (address, bytes), sorted and disjoint. Every function may raise CannotDecodeError.
+"""
 
-import platform
-
-from optctx.arch.processor import CannotDecodeError, Processor
+from optctx.arch import x86_64 as processor
+from optctx.arch.code import CannotDecodeError
 
 __all__ = ["CannotDecodeError", "processor"]
-
-
-def processor() -> Processor:
-    """Return this process's processor. Raises CannotDecodeError if there is no folder for it."""
-    machine = platform.machine()
-    if machine != "x86_64":
-        raise CannotDecodeError(f"this processor is {machine}, and only those of x86_64 are known")
-    from optctx.arch import x86_64
-
-    return x86_64

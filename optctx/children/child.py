@@ -15,7 +15,7 @@ import msgspec
 
 from optctx.children.death import Death, is_cut, printed_to
 from optctx.children.frames import encode, messages, pack, write_all
-from optctx.children.limits import follow, lower_limit
+from optctx.children.limits import lower_limit
 from optctx.children.messages import Place, Reply, Start, arguments_of, function_of
 from optctx.children.spawning import STOP, end_with_parent
 from optctx.errors import OptctxError
@@ -48,14 +48,10 @@ class Child:
         start: Start,
         work: Callable[[Channel], object],
         closing: Sequence[int],
-        *,
-        serves: bool = False,
     ) -> None:
-        """`closing`: descriptors of this process that the child must not keep. `serves`: it has children of
-        its own, and ends them and itself when STOP tells it so.
-        """
-        self.number, self.late, self._serves = start.number, False, serves
-        self._files = start.limits.files, start.place.limits.get(resource.RLIMIT_FSIZE)
+        """`closing`: descriptors of this process that the child must not keep."""
+        self.number, self.late = start.number, False
+        self._files = start.limits.files
         self.untold = bytearray()  # what its pipe has no room for
         opened: list[int] = []
         try:
@@ -110,19 +106,16 @@ class Child:
         self.untold.clear()
 
     def kill(self, *, late: bool = False) -> None:
-        """Kill it with what it started. It is still to be buried. One that serves does that by itself."""
+        """Kill it with what it started. It is still to be buried."""
         self.late |= late
         with contextlib.suppress(OSError):  # it is not reaped yet, so the number is its own
-            if self._serves:
-                os.kill(self.pid, STOP)
-            else:
-                os.killpg(self.pid, signal.SIGKILL)
+            os.killpg(self.pid, signal.SIGKILL)
 
     def bury(self) -> Death:
         """Wait for its end, after it said the last."""
         self.kill()
         status = os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
-        printed, cut = printed_to(self._printed), is_cut(self._printed, *self._files)
+        printed, cut = printed_to(self._printed), is_cut(self._printed, self._files)
         _close((self.hearing, self._printed, self.telling))
         how: Any = "timed out" if self.late else "exited" if status >= 0 else "killed"
         return Death(how, status, printed, cut)
@@ -150,7 +143,6 @@ def _run(
         os.dup2(channel.printed, 1)
         os.dup2(channel.printed, 2)
         settle(start.place)
-        follow(start.place.limits)
         start.limits.apply()
         work(channel)
         os._exit(0)
@@ -185,10 +177,14 @@ def answer(prepared: object, start: Start, channel: Channel) -> None:
 def called(prepared: object, function: str, arguments: msgspec.Raw) -> Reply:
     """Call a function by its name. Return what it returned, or the words of its OptctxError."""
     try:
-        value = function_of(function)(prepared, *arguments_of(function, arguments, given=1))
-        return Reply("gave", pack(value))
+        return Reply("gave", pack(call(prepared, function, arguments)))
     except OptctxError as error:
         return Reply("failed", error=_words(str(error)))
+
+
+def call(prepared: object, function: str, arguments: msgspec.Raw) -> Any:
+    """Call a function by its name."""
+    return function_of(function)(prepared, *arguments_of(function, arguments, given=1))
 
 
 def _words(text: str) -> str:

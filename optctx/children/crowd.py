@@ -16,12 +16,13 @@ from typing import Any, Generic, NoReturn, TypeVar
 import msgspec
 
 from optctx.children.answers import Call, Done, Listener, done_by
-from optctx.children.child import Channel, called
+from optctx.children.child import Channel, call, called
 from optctx.children.death import Death, printed_to
 from optctx.children.frames import FrameError, decode, pack
 from optctx.children.limits import Limits
 from optctx.children.messages import Reply, name_of
 from optctx.children.pool import Pool
+from optctx.children.server_process import GRACE
 from optctx.errors import EndedEarlyError
 from optctx.locks import lock_left_behind
 
@@ -43,8 +44,17 @@ class _Said(msgspec.Struct, array_like=True):
     printed: str = ""
 
 
-def work(prepared: object, channel: Channel, function: str, threads: int) -> NoReturn:
+class _Shared(msgspec.Struct, array_like=True):
+    """What the calls of a crowd have in common."""
+
+    begin: str
+    arguments: msgspec.Raw
+    function: str
+
+
+def work(prepared: object, channel: Channel, shared: _Shared, threads: int) -> NoReturn:
     """In the child: this thread reads, the others call. It may end at any moment."""
+    begun = call(prepared, shared.begin, shared.arguments)
     orders: SimpleQueue[_Order] = SimpleQueue()
     writing = lock_left_behind()
 
@@ -58,7 +68,7 @@ def work(prepared: object, channel: Channel, function: str, threads: int) -> NoR
             while True:
                 order = orders.get()
                 say(order.number)
-                reply = called(prepared, function, order.arguments)
+                reply = called(begun, shared.function, order.arguments)
                 say(order.number, reply, _taken(printed))
         except BaseException:  # MemoryError, perhaps due to another thread: each is called again alone
             sys.excepthook(*sys.exc_info())
@@ -69,6 +79,11 @@ def work(prepared: object, channel: Channel, function: str, threads: int) -> NoR
     for order in channel.hear(_Order):
         orders.put(order)
     os._exit(0)
+
+
+def alone(prepared: object, shared: _Shared, arguments: msgspec.Raw) -> Any:
+    """In a child for one call: make it."""
+    return call(call(prepared, shared.begin, shared.arguments), shared.function, arguments)
 
 
 def _own_streams(shared: int) -> int:
@@ -109,29 +124,34 @@ class _Child(Listener):
 
 
 class Crowd(Generic[R]):
-    """Calls `function(prepared, *arguments)` on threads of one child of a pool. For one thread.
+    """Calls `function(begun, *arguments)` on threads of one child of a pool. For one thread.
 
-    If the child dies, each call that it was making is made again by `alone`, in a child of its own, and
-    another child goes on with the rest. The same happens to a call that takes too long, once the other
-    threads of its child are done. So only a call that dies or hangs alone is a `Death`.
+    If the child dies, each call that it was making is made again in a child of its own, and another child
+    goes on with the rest. The same happens to a call that takes too long, once the other threads of its
+    child are done. So only a call that dies or hangs alone is a `Death`.
+
+    A context manager: leaving it ends every child. The pool goes on.
     """
 
     def __init__(
         self,
         pool: Pool,
+        begin: Callable[..., Any],
+        *arguments: Any,
         function: Callable[..., Any],
         gives: type[R],
-        *,
         threads: int,
         limit: Callable[[int], float],
         traits: Callable[[int], Iterable[Hashable]] = lambda number: (),
         memory: int | None = None,
-        alone: Callable[..., Any] | None = None,
     ) -> None:
         """Start nothing yet.
 
         Args:
             pool: That runs.
+            begin: `begin(prepared, *arguments)` runs once in each child. What it returns is the first
+                argument of each call.
+            arguments: For it.
             function: To call.
             gives: What its result is decoded as.
             threads: Calls at once.
@@ -140,12 +160,11 @@ class Crowd(Generic[R]):
                 are suspects, and made alone, until one survives. That decides where a call is made, never
                 what comes of it.
             memory: Bytes of address space for each call, beyond the server's. None is no limit.
-            alone: What is called in place of `function` in a child for one call.
         """
-        self._pool, self._function, self._gives = pool, function, gives
+        self._pool, self._gives = pool, gives
+        self._shared = _Shared(name_of(begin), pack(arguments), name_of(function))
         self._threads, self._memory = threads, memory
         self._limit, self._traits = limit, traits
-        self._call_alone = function if alone is None else alone
         self._arguments: dict[int, tuple[Any, ...]] = {}
         self._pending: deque[int] = deque()
         self._suspects: deque[tuple[int, bool]] = deque()  # (number, whether it must be made alone)
@@ -155,6 +174,24 @@ class Crowd(Generic[R]):
         self._open: _Child | None = None  # the one that gets calls
         self._alone: dict[int, Call[R]] = {}
         self._mail: SimpleQueue[tuple[_Child | int, Any]] = SimpleQueue()
+
+    def __enter__(self) -> Crowd[R]:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        if not self._pool.is_own:
+            return
+        for child in self._children:
+            child.line.kill()
+        for each in self._alone.values():
+            each.kill()
+        with contextlib.suppress(Empty):
+            while self._children or self._alone:
+                sender, mail = self._mail.get(timeout=GRACE)
+                if isinstance(sender, int):
+                    del self._alone[sender]
+                elif isinstance(mail, Death):
+                    self._children.remove(sender)
 
     def submit(self, number: int, *arguments: Any) -> None:
         """Have a call made. `number`: of no call under way."""
@@ -218,15 +255,14 @@ class Crowd(Generic[R]):
     def _start_child(self) -> _Child:
         child = _Child(self._mail)
         self._children.append(child)
-        function = name_of(self._function)
         limits = self._limits(self._threads)
-        self._pool.open(work, function, self._threads, listener=child, limits=limits)
+        self._pool.open(work, self._shared, self._threads, listener=child, limits=limits)
         return child
 
     def _start_alone(self, number: int) -> None:
         limits = msgspec.structs.replace(self._limits(1), seconds=self._limit(number))
-        arguments = self._arguments[number]
-        call = self._pool.submit(self._call_alone, *arguments, gives=self._gives, limits=limits)
+        arguments = pack(self._arguments[number])
+        call = self._pool.submit(alone, self._shared, arguments, gives=self._gives, limits=limits)
         self._alone[number] = call
         call.future.add_done_callback(lambda _: self._mail.put((number, None)))
 
@@ -282,9 +318,9 @@ class Crowd(Generic[R]):
 
     def _bury(self, child: _Child, end: Death) -> None:
         """After a child's end: what it was doing is called again alone, and what waited there by another."""
+        self._children.remove(child)
         if end.how == "lost":  # the server is gone, or can start no process
             raise EndedEarlyError(end.printed if self._pool.end else f"cannot go on: {end}")
-        self._children.remove(child)
         if child is self._open:
             self._open = None
         again = list(child.running) or list(child.sent)  # no other child would begin what this one has not

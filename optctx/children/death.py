@@ -95,7 +95,7 @@ def printed_to(descriptor: int) -> str:
     return kept.decode(errors="replace")
 
 
-def is_cut(descriptor: int, *limits: int | None) -> bool:
+def is_cut(descriptor: int, limit: int | None) -> bool:
     """Whether a memory file is as long as it may be, by a limit or this process's: its end may be missing."""
     size, own = os.fstat(descriptor).st_size, resource.getrlimit(resource.RLIMIT_FSIZE)[0]
-    return any(size >= most for most in (*limits, own) if most not in (None, resource.RLIM_INFINITY))
+    return any(size >= most for most in (limit, own) if most not in (None, resource.RLIM_INFINITY))

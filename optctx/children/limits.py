@@ -10,9 +10,6 @@ import msgspec
 _SPARE = 5  # seconds of processor time, beyond what a call may take on every processor
 
 
-_KINDS = (resource.RLIMIT_AS, resource.RLIMIT_CPU, resource.RLIMIT_FSIZE, resource.RLIMIT_NOFILE)
-
-
 class Limits(msgspec.Struct, frozen=True, array_like=True):
     """None is no limit."""
 
@@ -43,20 +40,6 @@ def lower_limit(kind: int, most: int) -> None:
         most if limit == resource.RLIM_INFINITY else min(limit, most) for limit in resource.getrlimit(kind)
     )
     resource.setrlimit(kind, (soft, hard))
-
-
-def limits_here() -> dict[int, int]:
-    """The soft limits of this process, which it may have lowered, by their number."""
-    limits = {kind: resource.getrlimit(kind)[0] for kind in _KINDS}
-    return {kind: limit for kind, limit in limits.items() if limit != resource.RLIM_INFINITY}
-
-
-def follow(limits: dict[int, int]) -> None:
-    """Lower the soft limits of this process to those of another one, where they are above."""
-    for kind, most in limits.items():
-        soft, hard = resource.getrlimit(kind)
-        if soft == resource.RLIM_INFINITY or soft > most:
-            resource.setrlimit(kind, (most, hard))
 
 
 def address_space() -> int:

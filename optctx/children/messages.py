@@ -27,7 +27,6 @@ class Place(msgspec.Struct, frozen=True, array_like=True):
 
     folder: bytes | None
     environment: dict[bytes, bytes]  # all of it; none at all leaves it as it is
-    limits: dict[int, int] = {}  # soft ones of the caller, by their number (RLIMIT_AS)
 
 
 class Prepare(_Message, frozen=True):

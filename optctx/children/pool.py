@@ -15,9 +15,8 @@ from typing import Any, TypeVar
 from optctx.children.answers import Call, Done, Line, Listener, Talk
 from optctx.children.death import Death, last_line
 from optctx.children.frames import decode, encode, pack
-from optctx.children.limits import Limits, limits_here
+from optctx.children.limits import Limits
 from optctx.children.messages import Ended, FromServer, Place, Prepare, Ready, Said, Start, ToServer, name_of
-from optctx.children.server import serve_pool
 from optctx.children.server_process import GRACE, READER, ServerProcess
 from optctx.errors import EndedEarlyError, OptctxError
 from optctx.locks import lock_left_behind
@@ -36,37 +35,17 @@ class Pool:
     run in the folder and with the environment of the caller. Ctrl-C does not reach them.
     """
 
-    def __init__(
-        self,
-        prepare: Callable[..., Any],
-        *arguments: Any,
-        within: Pool | None = None,
-        name: str = "helper process",
-        directory: str | None = None,
-    ) -> None:
-        """Start nothing yet.
-
-        Args:
-            prepare: What the server does first.
-            arguments: For it.
-            within: A pool that runs: the server is a fork of its server, which takes milliseconds, and ends
-                with it. By default it is a new process.
-            name: What messages call the server.
-            directory: Where the server and its children run and put temporary files, by default as the
-                caller.
-        """
+    def __init__(self, prepare: Callable[..., Any], *arguments: Any) -> None:
+        """Start nothing yet."""
         self._prepare = name_of(prepare), pack(arguments)
-        self._within, self._name = within, name
-        self._directory = None if directory is None else os.fsencode(os.path.abspath(directory))
         self._owner = os.getpid()
         self._state = lock_left_behind()
         self._numbers = itertools.count()
         self._listeners: dict[int, Listener] = {}  # of the children that live
-        self._server = Listener(self._heard, self._gone)
         self._ready: Future[Ready | Death] = Future()
         self._end: Death | None = None
         self._over: Future[None] = Future()
-        self._line: ServerProcess | Line | None = None
+        self._server: ServerProcess | None = None
 
     def __enter__(self) -> Pool:
         self.start()
@@ -82,34 +61,35 @@ class Pool:
         """
         _running.add(self)
         try:
-            if self._within is None:
-                self._line = process = ServerProcess(self._server)
-                process.start()
-            else:
-                self._within.open(serve_pool, listener=self._server)
-                self._line = self._server.line
-            self._send(Prepare(*self._prepare, self._place()))
+            self._server = server = ServerProcess(self._heard, self._gone)
+            server.start()
+            self._send(Prepare(*self._prepare, _place()))
         except BaseException:
             self.close()
             raise
 
     def close(self) -> None:
         """End the server and every child."""
-        line = self._line
-        if line is None or self._owner != os.getpid() or self._over.done():
+        server = self._server
+        if server is None or not self.is_own or self._over.done():
             return
         if threading.current_thread().name == READER:  # a finaliser, on the thread that sees the end
-            line.kill()
+            server.kill()
             return
         if self._ready.done():
-            line.close()  # it kills the children with what they started
+            server.close()  # it kills the children with what they started
         else:
-            line.kill()  # it may prepare for long, and has no children
+            server.kill()  # it may prepare for long, and has no children
         with contextlib.suppress(TimeoutError):
             self._over.exception(GRACE)
             return
-        line.kill()
+        server.kill()
         self._over.exception(GRACE)
+
+    @property
+    def is_own(self) -> bool:
+        """Whether it belongs to this process, and not to the one that this one was forked from."""
+        return self._owner == os.getpid()
 
     @property
     def process(self) -> int:
@@ -158,7 +138,7 @@ class Pool:
 
         `talks`: otherwise it gets no channel, and the listener hears one Reply.
         """
-        packed, here = pack(arguments), self._place()
+        packed, here = pack(arguments), _place()
         self._check()
         number = next(self._numbers)
         listener.line = Line(self._send, number)
@@ -177,28 +157,18 @@ class Pool:
         return talk
 
     def _check(self) -> None:
-        if self._owner != os.getpid():
+        if not self.is_own:
             raise OptctxError(
-                f"this {self._name} belongs to the process that this one was forked from; make another one"
+                "this helper process belongs to the process that this one was forked from; make another one"
             )
-        if self._line is None:
-            raise OptctxError(f"this {self._name} is not running; use it inside its `with` block")
+        if self._server is None:
+            raise OptctxError("this helper process is not running; use it inside its `with` block")
 
     def _send(self, order: ToServer) -> None:
         """Hand an order over. Never waits, so an interrupt cannot leave half of it in a pipe."""
         self._check()
-        assert self._line is not None
-        self._line.tell_bytes(encode(order))
-
-    def _place(self) -> Place:
-        """Where a child is to run, and what it is to have in its environment."""
-        environment, folder = dict(os.environb), self._directory
-        if folder is not None:
-            environment[b"TMPDIR"] = folder
-        else:
-            with contextlib.suppress(OSError):  # it was removed
-                folder = os.getcwdb()
-        return Place(folder, environment, limits_here())
+        assert self._server is not None
+        self._server.tell(encode(order))
 
     # On the thread that reads.
 
@@ -217,9 +187,7 @@ class Pool:
 
     def _gone(self, end: Death) -> None:
         """The server has ended: so have its children."""
-        outer = self._within.end if self._within is not None else None
-        last = "" if outer is not None else last_line(end.printed)  # which would say the same
-        text = f"the {self._name} ended with status {end.status} before it answered{last}"
+        text = f"the helper process ended with status {end.status} before it answered{last_line(end.printed)}"
         with self._state:
             self._end = death = Death("lost", end.status, text)
             left, self._listeners = self._listeners, {}
@@ -230,18 +198,15 @@ class Pool:
         self._over.set_result(None)
 
     def _forked(self) -> None:
-        if isinstance(self._line, ServerProcess):
-            self._line.leave()
+        if self._server is not None:
+            self._server.leave()
 
 
 class SharedPool:
-    """A pool of this process, made when it is first needed, and again if its server was killed.
+    """A pool of this process, made when it is first needed, and again if its server was killed."""
 
-    `within`: gives the pool whose server is forked for it; by default the server is a new process.
-    """
-
-    def __init__(self, prepare: Callable[..., Any], within: Callable[[], Pool] | None = None) -> None:
-        self._prepare, self._within = prepare, within
+    def __init__(self, prepare: Callable[..., Any]) -> None:
+        self._prepare = prepare
         self._pool: Pool | None = None
         self._making = lock_left_behind()
 
@@ -249,12 +214,19 @@ class SharedPool:
         """The pool. Raises OSError if no process can be started, and OptctxError if no thread can."""
         with self._making:
             pool = self._pool
-            if pool is None or pool.end is not None or pool._owner != os.getpid():
-                within = self._within() if self._within is not None else None
-                pool = Pool(self._prepare, within=within)
+            if pool is None or pool.end is not None or not pool.is_own:
+                pool = Pool(self._prepare)
                 pool.start()
                 self._pool = pool  # one that an interrupt kept from starting is of no use
             return pool
+
+
+def _place() -> Place:
+    """Where a child is to run, and what it is to have in its environment."""
+    folder = None
+    with contextlib.suppress(OSError):  # it was removed
+        folder = os.getcwdb()
+    return Place(folder, dict(os.environb))
 
 
 def _leave_to_parent() -> None:

@@ -14,7 +14,7 @@ import selectors
 import signal
 import time
 
-from optctx.children.child import Channel, Child, answer, settle
+from optctx.children.child import Child, answer, settle
 from optctx.children.death import Death
 from optctx.children.frames import CHUNK, Frames, decode, encode, write_all
 from optctx.children.messages import (
@@ -136,10 +136,8 @@ class Server:
         for each in self._children.values():
             closing += each.descriptors
         try:
-            # Imports its module here, once for all children.
-            serves = getattr(function_of(order.function), "serves", False)
-            work = functools.partial(answer, self._prepared, order)
-            child = Child(order, work, closing, serves=serves)
+            function_of(order.function)  # imports its module here, once for all children
+            child = Child(order, functools.partial(answer, self._prepared, order), closing)
         except OSError as error:
             why = f"no process can be started for it: {error.strerror}"
             self._say(Ended(order.number, Death("lost", 0, why)))
@@ -176,14 +174,6 @@ class Server:
 
     def _say(self, message: Ready | Said | Ended) -> None:
         write_all(self._answers, encode(message))
-
-
-def serve_pool(prepared: object, channel: Channel) -> None:
-    """Be the server of another pool, as a child of this one: it has what this one has prepared."""
-    Server(channel.told, channel.said).serve()
-
-
-serve_pool.serves = True  # type: ignore[attr-defined]  # see Child
 
 
 def main() -> int:

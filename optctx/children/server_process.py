@@ -7,13 +7,13 @@ import os
 import signal
 import subprocess
 import threading
+from collections.abc import Callable
 from concurrent.futures import Future
 from queue import SimpleQueue
 from typing import Any
 
-from optctx.children.answers import Listener
 from optctx.children.death import Death, printed_to
-from optctx.children.frames import CHUNK, write_all
+from optctx.children.frames import CHUNK, FrameError, Frames, write_all
 from optctx.children.python import python_command
 from optctx.children.spawning import ENDING
 from optctx.errors import EndedEarlyError
@@ -50,10 +50,11 @@ class ServerProcess:
     Signals arrive on neither thread. So an interrupt of the caller loses nothing that they do.
     """
 
-    def __init__(self, listener: Listener) -> None:
-        """`listener`: hears the server."""
-        self._listener = listener
-        listener.line = self
+    def __init__(self, heard: Callable[[bytes], None], ended: Callable[[Death], None]) -> None:
+        """Take two functions, for the thread that reads. `heard` takes the body of each frame, and raises
+        FrameError for one that is not expected, which ends the server. `ended` takes its end.
+        """
+        self._heard, self._ended = heard, ended
         self._process: subprocess.Popen[bytes] | None = None
         self._orders: SimpleQueue[bytes | None] = SimpleQueue()
         self._started: Future[None] = Future()
@@ -66,16 +67,19 @@ class ServerProcess:
         try:
             threading.Thread(target=self._work, name=READER, daemon=True).start()
         except RuntimeError as error:
-            self._fail(EndedEarlyError(f"cannot listen to a fresh process: {error}"))
+            self._fail(_no_thread(error))
         self._started.result()
 
-    def tell_bytes(self, data: bytes) -> None:
-        self._orders.put(data)
+    def tell(self, order: bytes) -> None:
+        """Have a frame written."""
+        self._orders.put(order)
 
     def close(self) -> None:
+        """Tell it that there is no more."""
         self._orders.put(None)
 
     def kill(self) -> None:
+        """End it with its children."""
         if self._process is not None:
             self._process.kill()
         self._orders.put(None)
@@ -89,7 +93,7 @@ class ServerProcess:
                     file.close()
 
     def _fail(self, error: BaseException) -> None:
-        self._listener.ended(Death("lost", 0, ""))
+        self._ended(Death("lost", 0, ""))
         self._started.set_exception(error)
 
     def _work(self) -> None:
@@ -97,30 +101,31 @@ class ServerProcess:
         signal.pthread_sigmask(signal.SIG_BLOCK, ENDING)
         try:
             with open(os.memfd_create("printed"), "rb") as printed:
-                self._start_process(printed.fileno())
+                process = self._process = self._start_process(printed.fileno())
                 self._started.set_result(None)
-                self._hear(printed.fileno())
+                self._hear(process, printed.fileno())
         except BaseException as error:
             if self._started.done():
                 raise
             self._fail(error)
 
-    def _start_process(self, printed: int) -> None:
-        self._process = popen(printed)
+    def _start_process(self, printed: int) -> subprocess.Popen[bytes]:
+        process = popen(printed)
         try:
-            threading.Thread(target=self._write, args=(self._process.stdin,), daemon=True).start()
+            threading.Thread(target=self._write, args=(process.stdin,), daemon=True).start()
         except RuntimeError as error:
-            self._process.kill()
-            self._process.communicate()
-            raise EndedEarlyError(f"cannot listen to a fresh process: {error}") from None
+            process.kill()
+            process.communicate()
+            raise _no_thread(error) from None
+        return process
 
-    def _hear(self, printed: int) -> None:
-        process = self._process
-        assert process is not None
+    def _hear(self, process: subprocess.Popen[bytes], printed: int) -> None:
         assert process.stdout is not None
         try:
             with process.stdout as answers:
                 self._relay(answers.fileno())
+        except FrameError:
+            process.kill()
         finally:
             self.close()
             try:
@@ -128,11 +133,13 @@ class ServerProcess:
             except subprocess.TimeoutExpired:
                 process.kill()  # the kernel then kills its children
                 process.wait()
-            self._listener.ended(Death("exited", process.returncode, printed_to(printed)))
+            self._ended(Death("exited", process.returncode, printed_to(printed)))
 
     def _relay(self, answers: int) -> None:
+        frames = Frames()
         while data := os.read(answers, CHUNK):
-            self._listener.said(data)
+            for body in frames.feed(data):
+                self._heard(body)
 
     def _write(self, stdin: Any) -> None:
         with stdin, contextlib.suppress(OSError):  # the server has ended: the other thread tells
@@ -141,3 +148,7 @@ class ServerProcess:
     def _write_orders(self, orders: int) -> None:
         while (data := self._orders.get()) is not None:
             write_all(orders, data)
+
+
+def _no_thread(error: RuntimeError) -> EndedEarlyError:
+    return EndedEarlyError(f"cannot listen to a fresh process: {error}")

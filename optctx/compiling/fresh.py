@@ -162,11 +162,16 @@ _pool = SharedPool(load_llvm)
 
 def compile_fresh(_: None, job: Job, directory: bytes | None) -> Result:
     """Set the options process-wide, and compile. `directory`: where to run and put temporary files."""
+    move_to(directory)
+    set_process_options(job.options)
+    return compile_unchecked(job)
+
+
+def move_to(directory: bytes | None) -> None:
+    """In a child: run there, and put temporary files there. None stays where the caller is."""
     if directory is not None:
         os.chdir(directory)
         os.environb[b"TMPDIR"] = directory
-    set_process_options(job.options)
-    return compile_unchecked(job)
 
 
 def _result(done: Done[Result], seconds: float) -> Result:

@@ -1,4 +1,4 @@
-"""Checks whether LLVM has a processor, features and a code model for a target, and says which it lacks.
+"""Checks whether LLVM has a processor, features and a code model for a target.
 
 For one that it does not have, LLVM prints a message and may end the process. A fresh process tries them, so
 neither happens in this one.

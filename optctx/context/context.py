@@ -413,11 +413,10 @@ class OptionContext(_native.ScopeBase, Mapping[str, Value], metaclass=ContextTyp
     def __call__(self, function: Callable[P, R]) -> Callable[P, R]:
         """Decorate a function: each call of it runs inside this context.
 
-        A function that Numba compiles is compiled under this context instead, wherever it is called, if the
-        program has imported `optctx.numba`.
+        A function that Numba compiles is compiled under this context instead, wherever it is called.
 
-        Raises OptionTypeError for a function of Numba's without `optctx.numba`, and for what `run` refuses. A
-        call raises it for the results that `run` refuses.
+        Raises OptionTypeError for what `optctx.numba` or `run` refuse. A call raises it for the results that
+        `run` refuses.
         """
         return decorated(self, function)
 
@@ -434,9 +433,9 @@ def _overrides(engine: Engine, overrides: object, named: Mapping[str, object]) -
 def _restore(
     inherited: dict[str, Texts],
     own: dict[str, Texts],
-    unread: UnreadMode = "ignore",
-    sets: str = "contain",
-    kind: type[OptionContext] = OptionContext,
+    unread: UnreadMode,
+    sets: str,
+    kind: type[OptionContext],
 ) -> OptionContext:
     """Make a context again for pickle: the registered defaults, then inherited values, then the overrides.
 

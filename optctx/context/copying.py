@@ -31,9 +31,8 @@ def layers_as_text(context: HasLayers) -> tuple[dict[str, Texts], dict[str, Text
 
 def state_of(value: object, base: type) -> State:
     """Return the state of an object for a pickle, without the slots of `base`, which are made again."""
-    getstate = getattr(type(value), "__getstate__", None)
-    if getstate is not getattr(object, "__getstate__", None):
-        return getstate(value)  # type: ignore[misc]
+    if type(value).__getstate__ is not object.__getstate__:
+        return value.__getstate__()
     names = set(_slots(type(value))) - set(_slots(base))
     slots = {name: getattr(value, name) for name in sorted(names) if hasattr(value, name)}
     attributes = dict(getattr(value, "__dict__", {}))

@@ -245,27 +245,21 @@ def _has_not_begun(result: object) -> bool:
 
 Decorator = Callable[["OptionContext", Any], Any]
 
-_decorators: list[Decorator] = []  # that of `optctx.numba`, once imported
+_decorators: list[Decorator] = []  # that of `optctx.numba`
 
 
 def use_decorator(decorator: Decorator) -> None:
     """Have `@context` pass functions that Numba compiles to `decorator`, and return its result."""
-    _decorators[:] = [decorator]
+    _decorators.append(decorator)
 
 
 def decorated(context: OptionContext, function: Callable[P, R]) -> Callable[P, R]:
     """Decorate a function with a context, as `@context` does.
 
-    Raises OptionTypeError for what `refuse_deferred` refuses; for a function that Numba compiles, if the
-    program has not imported `optctx.numba`, or if that refuses the function.
+    Raises OptionTypeError for what `refuse_deferred` refuses, and for a function that Numba compiles if
+    `optctx.numba` refuses it.
     """
     if hasattr(type(function), "__numba__"):  # Numba compiles the functions of such a class
-        if not _decorators:
-            raise OptionTypeError(
-                f"cannot put {shown(function)} inside {shown(context)}: Numba compiles it once for each "
-                "signature, which may be elsewhere; import optctx.numba, and Numba compiles it under this "
-                "context"
-            )
         return cast("Callable[P, R]", _decorators[-1](context, function))
     refuse_deferred(function)
 

@@ -82,7 +82,6 @@ class Engine:
         self.kept = ""
         with checking(self.image.path):
             try:
-                self.processor = processor()
                 self.plan = make_plan(survey, read_references(survey))
             except CannotDecodeError as error:
                 raise self._cannot_redirect(f"instructions cannot be decoded: {error}") from error
@@ -163,9 +162,9 @@ class Engine:
         """Report on the code for `info()`, as plain data."""
         code = self.plan.references
         sites = list(code.sites)
-        tactics = Counter(self.processor.tactic_name(site.tactic) for site in sites)
+        tactics = Counter(processor.tactic_name(site.tactic) for site in sites)
         return {
-            "decoder": self.processor.decoder_package,
+            "decoder": processor.decoder_package,
             "sites": {
                 "redirected": len(sites),
                 "by_tactic": dict(tactics),

@@ -117,7 +117,7 @@ def _name(image: Image) -> str:
 
     Files count by device, inode, size and times: a file that was changed has another time of change.
     """
-    spec = find_spec(processor().decoder_package)
+    spec = find_spec(processor.decoder_package)
     if spec is None or spec.origin is None:
         raise OptctxError("no decoder is installed")
     own_files = _own_files(os.path.join(_PACKAGE, each) for each in _FOLDERS)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from optctx._native import read_choices
-from optctx.arch.processor import NumberedFunctions
+from optctx.arch.code import NumberedFunctions
 from optctx.image.abi import OptionType
 from optctx.image.memory import WORD, checking
 

@@ -18,6 +18,7 @@ from optctx._native import (
     symbol_near,
     walk_registry,
 )
+from optctx.arch import processor
 from optctx.image.abi import OptionType, element_size, parse_vtable_name
 from optctx.image.facts import mangled_names
 from optctx.image.facts.mangled_names import (
@@ -34,8 +35,8 @@ _PLACES, _CLASSES, _CHOICES = "places of options", "classes of options", "choice
 _VTABLE_HEAD = 16  # bytes of offset-to-top and RTTI before the address point
 _SMALLEST = 0xA0  # bytes of an option with a value, its default and a parser; on the heap nothing says more
 _LIST = 0x50  # bytes of a list before its parser
-_DEFAULT = 0x10  # of cl::MiscFlags
 _HEAD = 0x50  # bytes of an Option before its value can come
+_ENTRANCE = 8  # bytes of a function
 _EARLIEST, _SAMPLE = 0x60 // WORD, 24  # words: where a value's default can begin; what is looked at for it
 _CHOOSING = ("getNumOptions", "getOptionEj", "getDescription", "getOptionValueEj")  # as in `Choices`
 
@@ -194,7 +195,7 @@ def is_placeholder(address: int) -> bool:
 
     They are left out: what is registered must not depend on whether anything has parsed a command line yet.
     """
-    return bool(option_at(address).misc & _DEFAULT)
+    return option_at(address).is_default_option
 
 
 def registered_elsewhere(image: Image, registry: ImageRegistry, name: str) -> str:
@@ -326,5 +327,8 @@ def has_callback(image: Image, words: Sequence[int]) -> bool:
     manager, invoker = words[-2], words[-1]  # std::function is the last member: {..., manager, invoker}
     if manager == 0:
         return False
-    function = image.findings.function_at(invoker) if image.contains(invoker) else None
-    return function is None or not re.search(mangled_names.IDLE_CALLBACK, function.name)
+    if not image.contains(invoker):
+        return True
+    function = image.findings.function_at(invoker)
+    named = function is not None and re.search(mangled_names.IDLE_CALLBACK, function.name)
+    return not (named or processor.only_returns(image.initial_bytes(invoker, _ENTRANCE)))

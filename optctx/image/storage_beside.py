@@ -67,7 +67,9 @@ def find_state_beside(image: Image) -> tuple[list[StateBeside], set[str]]:
 
 
 class PointerTable(NamedTuple):
-    """A constant table with pointers to options: (byte in the table, address that it holds)."""
+    """A constant table with pointers to options, or a slot of the global offset table, past which code
+    reaches an exported option: (byte in the table, address that it holds).
+    """
 
     address: int
     size: int
@@ -109,6 +111,8 @@ def find_pointers(image: Image, spans: list[tuple[int, int]]) -> Pointers:
         symbol = image.object_at(at)
         if symbol is not None:
             tables.setdefault((symbol.address, symbol.size), []).append((at - symbol.address, target))
+        elif image.is_slot(at):
+            tables[at, _POINTER] = [(0, target)]
         else:
             nameless.append((at, target))
     return Pointers([PointerTable(*place, tuple(held)) for place, held in sorted(tables.items())], nameless)

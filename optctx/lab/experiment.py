@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import os
 import warnings
 from collections.abc import Callable, Generator, Hashable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -18,8 +19,8 @@ from optctx.children.answers import Done
 from optctx.children.crowd import PER_THREAD, Crowd
 from optctx.children.limits import Limits as ChildLimits
 from optctx.children.pool import Pool, SharedPool
-from optctx.compiling import FreshProcess, Job, Result, answered, compile_unchecked, llvm_pool
-from optctx.compiling.fresh import refused_reading
+from optctx.compiling import FreshProcess, Job, Result, answered, compile_unchecked
+from optctx.compiling.fresh import load_llvm, move_to, refused_reading
 from optctx.compiling.job import pipeline_error
 from optctx.compiling.targets import target_problem
 from optctx.errors import EndedEarlyError, OptctxError, UnsupportedImageError
@@ -48,7 +49,12 @@ class Plan:
     output: bool = False  # whether answers have the object, and the IR if the job emits it
     noted: tuple[str, ...] = ()  # options whose reads answers report
     repeats: int = 1  # compilations of each that is asked for, of which the fastest counts
-    directory: str | None = None  # where to compile and put temporary files; None is as this process
+    directory: bytes | None = None  # where to compile and put temporary files; None is as this process
+
+    @property
+    def folder(self) -> str | None:
+        """The directory, as FreshProcess takes it."""
+        return None if self.directory is None else os.fsdecode(self.directory)
 
     @property
     def pipelines(self) -> tuple[str, ...]:
@@ -80,7 +86,8 @@ def make_plan(
             planned[": ".join(parts)] = replace(job, options=(), passes=passes)
     names = tuple(planned) if len(planned) > 1 else ()
     given = tuple(planned.values()), all_arguments(base), attributes_policy(), limits, names
-    return Plan(*given, output, noted, repeats, directory)
+    where = None if directory is None else os.fsencode(directory)
+    return Plan(*given, output, noted, repeats, where)
 
 
 def judge_targets(jobs: Mapping[str, Job]) -> None:
@@ -115,45 +122,45 @@ class Experiment:
     _crowd: Crowd[Answer]
 
     def __init__(self) -> None:
-        self._pools = ExitStack()
+        self._stack = ExitStack()
         self._asked: dict[int, Asked] = {}  # unanswered
         self._taken: dict[int, list[Answer]] = {}  # of those that are compiled several times
         self._bases: dict[int, float] = {}  # seconds, by job
 
     def __enter__(self) -> Experiment:
-        llvm_pool()  # its server starts while the caller makes the plan
+        _attached.running()  # its server starts while the caller makes the plan
         return self
 
     def __exit__(self, *error: object) -> None:
-        self._pools.close()
+        self._stack.close()
 
     def prepare(self, plan: Plan) -> None:
         """Take the plan. Raises OptctxError for the first job that LLVM refuses under any options."""
         self.plan = plan
-        # Options of the process count before LLVM is attached to, as in the calling process.
-        within = llvm_pool() if plan.arguments else _attached.running()
-        self.pool = Pool(
-            prepare, plan, within=within, name="helper process of the sweep", directory=plan.directory
-        )
-        self._pools.callback(self.pool.close)
-        self.pool.start()
+        if plan.arguments:
+            self.pool = self._stack.enter_context(Pool(attach_under, plan.arguments))
+        else:
+            self.pool = _attached.running()
         _ = self.pool.process  # raises what its server finds wrong
-        self._crowd = Crowd(
+        crowd = Crowd(
             self.pool,
-            compile_one,
-            Answer,
+            begin,
+            plan,
+            function=compile_one,
+            gives=Answer,
             threads=plan.limits.at_once,
             limit=self._limit,
             traits=self._settings,
             memory=plan.limits.memory,
         )
+        self._crowd = self._stack.enter_context(crowd)
         for place in range(len(plan.jobs)):
             if error := self._error(place):
                 raise OptctxError(f"{plan.names[place]}: {error}" if plan.names else error)
 
     def recorded(self) -> Recorded:
         """What LLVM reads for the first job without options. Raises OptctxError if it takes too long."""
-        done = self.pool.call(recorded, self.plan.jobs[0], gives=Recorded, limits=self._limits)
+        done = self.pool.call(record_first, self.plan, gives=Recorded, limits=self._limits)
         return answered(done, "cannot record what LLVM reads", self.plan.limits.seconds())
 
     @property
@@ -220,9 +227,7 @@ class Experiment:
         with (
             ThreadPoolExecutor(limits.at_once) as threads,
             # It ends first, so the threads do not wait for jobs that still run.
-            FreshProcess(
-                timeout=limits.seconds(), memory=limits.memory, directory=self.plan.directory
-            ) as fresh,
+            FreshProcess(timeout=limits.seconds(), memory=limits.memory, directory=self.plan.folder) as fresh,
         ):
             while batch := dict(more(size)):
                 ended = [made(each) for each in self.all(partial(_taken, iter(batch.items())), size)]
@@ -274,9 +279,9 @@ class Experiment:
 
     def _error(self, place: int) -> str:
         """The error that a job has under any options; "" for none."""
-        done = self.pool.call(check, place, gives=str, limits=self._limits)
+        done = self.pool.call(check, self.plan, place, gives=str, limits=self._limits)
         if done.death is not None:  # if the pipeline killed LLVM, the rows will say so
-            done = self.pool.call(check_module, place, gives=str, limits=self._limits)
+            done = self.pool.call(check_module, self.plan, place, gives=str, limits=self._limits)
         if self.pool.end is not None:
             raise EndedEarlyError(f"{self.pool.end}; run it again")
         if done.death is None:
@@ -296,21 +301,28 @@ def _judged(fresh: FreshProcess, trial: Trial, job: Job) -> Trial:
     return trial if trial.state == "timed out" else verified(trial, fresh.compile(job))
 
 
-# What the other processes do: their server prepares, its children compile
+# What the other processes do: their server attaches, its children compile
 
 
 def attach_once() -> None:
-    """Prepare a server of which those of experiments are forks."""
+    """Prepare the server of experiments whose base is LLVM's."""
+    attach_under(())
+
+
+def attach_under(arguments: tuple[str, ...]) -> None:
+    """Prepare a server under the options of the calling process, which come before attaching."""
+    load_llvm()
+    set_process_options(arguments)
     _attach("ignore")
 
 
-# Attaching takes most of the time that a server needs to prepare: the next experiment has it already.
-_attached = SharedPool(attach_once, within=llvm_pool)
+# Of all experiments whose base is LLVM's: the next one begins at once.
+_attached = SharedPool(attach_once)
 
 
-def prepare(plan: Plan) -> Plan:
-    """Set the options of the calling process, and attach as it has attached. Every child has the plan."""
-    set_process_options(plan.arguments)
+def begin(_: None, plan: Plan) -> Plan:
+    """In a child: go where the plan compiles, and attach with the settings of the calling process."""
+    move_to(plan.directory)
     _attach(*plan.attributes)  # type: ignore[arg-type]
     return plan
 
@@ -322,14 +334,21 @@ def _attach(attributes: Attributes, *trust: str) -> None:
         attach(attributes=attributes, trust=[each for each in trust if each] if trust else None)
 
 
-def check(plan: Plan, place: int) -> str:
+def check(_: None, plan: Plan, place: int) -> str:
     """The error that a job has under any options, of its module, its pipeline or its target; "" for none."""
-    return check_module(plan, place) or pipeline_error(plan.jobs[place])
+    return check_module(_, plan, place) or pipeline_error(plan.jobs[place])
 
 
-def check_module(plan: Plan, place: int) -> str:
+def check_module(_: None, plan: Plan, place: int) -> str:
     """The error that a job's module has under any options; "" for none."""
+    begin(_, plan)
     return compile_unchecked(replace(plan.jobs[place], passes="verify", emit="none")).error or ""
+
+
+def record_first(_: None, plan: Plan) -> Recorded:
+    """What LLVM reads for the first job. Raises OptctxError if LLVM refuses it."""
+    begin(_, plan)
+    return recorded(_, plan.jobs[0])
 
 
 def compile_one(plan: Plan, asked: Asked) -> Answer:

@@ -10,7 +10,8 @@ from typing import ClassVar
 
 from optctx.children.death import OF_MACHINE, End
 from optctx.compiling import Result
-from optctx.lab.settings import checked, mebibytes, positive, seconds, setting
+from optctx.errors import OptctxError, shown
+from optctx.lab.settings import checked, positive, seconds, setting
 from optctx.lab.trial import Goal, Trial
 
 _BASE, _LEAST, _TIMES_BASE = 120.0, 10.0, 20  # seconds, seconds, times the base
@@ -35,11 +36,13 @@ class Limits:
         metavar="S",
         read=seconds,
     )
-    memory: int | None = setting(4 << 30, "memory for a compilation (4096)", metavar="MIB", read=mebibytes)
+    memory: int | None = 4 << 30
     most: float | None = None  # seconds, however long the base takes: those of the whole run
 
     def __post_init__(self) -> None:
         checked(self)
+        if self.memory is not None and not (isinstance(self.memory, int) and 0 < self.memory < 1 << 52):
+            raise OptctxError(f"expected a number of bytes above 0, found {shown(self.memory)}")
 
     @property
     def at_once(self) -> int:

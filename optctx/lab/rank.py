@@ -207,7 +207,7 @@ def _base(experiment: Experiment, plan: Plan, goal: Goal) -> Trial:
     Raises OptctxError if it does not compile, or comes out otherwise.
     """
     limits = plan.limits
-    with FreshProcess(timeout=limits.seconds(), memory=limits.memory, directory=plan.directory) as fresh:
+    with FreshProcess(timeout=limits.seconds(), memory=limits.memory, directory=plan.folder) as fresh:
         found = fresh.compile(replace(plan.jobs[0], options=plan.arguments))
     if found.error is not None:
         raise OptctxError(f"cannot compile the base: {found.error}" if found.died else found.error)

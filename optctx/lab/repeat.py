@@ -7,33 +7,29 @@ import re
 import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import get_args
 
-from optctx.compiling import CodeModel, Job
+from optctx.compiling import Job
+from optctx.lab.llc import MODEL, tool_target
 from optctx.lab.program import SOURCES
 from optctx.lab.space import overrides_of
 from optctx.lab.trial import Trial
 from optctx.process import option_name
 
 _LEVEL = re.compile(r"default<O([0123sz])>")
-# As opt and llc name relocation models, and clang; "" is their default.
-_LLC_RELOC = {"default": "", "static": "static", "pic": "pic", "dynamicnopic": "dynamic-no-pic"}
 _CLANG_RELOC = {"static": "-fno-pic", "pic": "-fPIC"}
-_MODEL = {each: each for each in get_args(CodeModel)} | {"default": "", "jitdefault": "large"}
 
 
 @dataclass(frozen=True)
 class Source:
     """What was compiled, as commands name it.
 
-    `file`: as it was given: LLVM IR, bitcode, or C or C++ that `clang` compiles with `clang_options`; "-" is
-    standard input. `job`: that was read from it. `options`: of every compilation, as opt takes them.
+    `file`: as it was given: LLVM IR, bitcode, or C or C++ that `clang` compiles, a program with its options;
+    "-" is standard input. `job`: that was read from it. `options`: of every compilation, as opt takes them.
     """
 
     file: str
     job: Job
-    clang: str = "clang"
-    clang_options: str = ""  # as a shell would split them
+    clang: tuple[str, ...] = ("clang",)
     options: tuple[str, ...] = ()
 
     @property
@@ -69,14 +65,14 @@ def shell_lines(given: Sequence[str], passes: str, source: Source) -> dict[str, 
     stem = "stdin" if source.file == "-" else os.path.splitext(os.path.basename(source.file))[0]
     stem, file = _name(stem), _name(source.file)
     module = f"{stem}.bc" if source.compiled else file
-    own = _split(source.clang_options) if source.compiled else []
     target, level, job = tool_target(source.job), _LEVEL.fullmatch(passes), source.job
-    front = front_words(source, own, module) if source.compiled else []
+    front = front_words(source, module) if source.compiled else []
     llc = ["llc", f"-O{job.opt_level}", "-filetype=obj", *target, *given, "-o", f"{stem}.o", f"{stem}.opt.bc"]
     clang: list[str] = []
     if level is not None and source.file != "-" and job.reloc in _CLANG_RELOC:
+        program, *own = source.clang
         options = [word for option in given for word in ("-mllvm", option)]
-        clang = [source.clang, f"-O{level[1]}", *_clang_target(job), *own, *options]
+        clang = [program, f"-O{level[1]}", *_clang_target(job), *(own if source.compiled else []), *options]
         clang += ["-c", "-o", f"{stem}.o", "--", source.file]
     words = {
         "front": front,
@@ -93,43 +89,25 @@ def shown_lines(lines: dict[str, str]) -> list[str]:
     return [*([f"clang: {lines['clang']}"] if lines["clang"] else []), f"opt and llc: {tools}"]
 
 
-def tool_target(job: Job) -> list[str]:
-    """The target for opt and llc."""
-    reloc, model = _LLC_RELOC[job.reloc], _MODEL[job.code_model]
-    return [
-        *([f"-mtriple={job.triple}"] if job.triple else []),
-        *([f"-mcpu={job.cpu}"] if job.cpu else []),
-        *([f"-mattr={job.features}"] if job.features else []),
-        *([f"-relocation-model={reloc}"] if reloc else []),
-        *([f"-code-model={model}"] if model else []),
-    ]
-
-
-def front_words(source: Source, options: Sequence[str], module: str) -> list[str]:
-    """The command that makes a module of C or C++. `options`: those of `clang_options`.
+def front_words(source: Source, module: str) -> list[str]:
+    """The command that makes a module of C or C++.
 
     Nothing is optimised, though at a level: without one, functions would be marked as not to be optimised.
     """
     fixed = ["-c", "-emit-llvm", "-O2", "-Xclang", "-disable-llvm-passes"]
-    return [source.clang, *fixed, *_clang_target(source.job), *options, "-o", module, "--", source.file]
+    program, *own = source.clang
+    return [program, *fixed, *_clang_target(source.job), *own, "-o", module, "--", source.file]
 
 
 def _clang_target(job: Job) -> list[str]:
     """The target for clang, which writes much of it into the module."""
     words = [f"--target={job.triple}"] if job.triple else []
     words += [_CLANG_RELOC[job.reloc]] if job.reloc in _CLANG_RELOC else []
-    words += [f"-mcmodel={model}"] if (model := _MODEL[job.code_model]) else []
+    words += [f"-mcmodel={model}"] if (model := MODEL[job.code_model]) else []
     own = ["-target-cpu", job.cpu] if job.cpu else []
     for feature in filter(None, job.features.split(",")):
         own += ["-target-feature", feature]
     return [*words, *(word for each in own for word in ("-Xclang", each))]
-
-
-def _split(options: str) -> list[str]:
-    try:
-        return shlex.split(options)
-    except ValueError:  # which clang has never seen
-        return [options]
 
 
 def _name(file: str) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import numbers
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any, Generic, TypeVar
 
 from optctx.errors import OptctxError, shown
@@ -107,21 +107,6 @@ positive = Number(int, "a whole number, 1 or more", lambda found: found >= 1)
 seconds = Number(float, "seconds above 0, such as 2.5", lambda found: 0 < found < float("inf"))
 
 
-class _Mebibytes(Number[int]):
-    """Reads a whole number of MiB, as bytes. Python gives bytes."""
-
-    def __call__(self, text: str) -> int:
-        return super().__call__(text) << 20
-
-    def check(self, value: Any) -> None:
-        fits = isinstance(value, numbers.Integral) and 0 < int(value) <= _MOST << 20
-        if value is not None and not fits:
-            raise OptctxError(f"expected 1 to {_MOST << 20:,} bytes of memory, found {shown(value)}")
-
-
-mebibytes = _Mebibytes(int, positive.words, positive.fits)
-
-
 def add_flags(parser: argparse.ArgumentParser, *records: type) -> None:
     """Add an argument for each setting of the records. A record with a `title` is a group in the help."""
     for record in records:
@@ -172,8 +157,3 @@ def checked(record: R) -> R:
         for judge in field.metadata.get("judges", ()):
             judge(getattr(record, field.name))
     return record
-
-
-def no_such(what: str, name: str, known: Iterable[str]) -> OptctxError:
-    """Says all that there is."""
-    return OptctxError(f"there is no {what} {shown(name)}; expected one of {', '.join(known)}")

@@ -16,7 +16,7 @@ from optctx.lab.trial import FIGURES, Goal, Trial
 from optctx.wording import counted
 
 if TYPE_CHECKING:
-    from optctx.tables import Cell, Table
+    from optctx.lab.rich_table import Cell, Table
 
 T = TypeVar("T")
 
@@ -27,7 +27,7 @@ _NUMBERS = {"number": "number", "size": "size", "instructions": "instructions", 
 
 def table_of(rows: Iterable[T | None], columns: Mapping[str, Callable[[T], Cell]], **more: Any) -> Table:
     """A table for people: a row for each of `rows`, and a line for None. `more`: fields of `Table`."""
-    from optctx.tables import Table
+    from optctx.lab.rich_table import Table
 
     cells = [None if row is None else [cell(row) for cell in columns.values()] for row in rows]
     return Table([*columns], cells, **more)

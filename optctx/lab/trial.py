@@ -23,7 +23,6 @@ from optctx.children.frames import write_all
 from optctx.compiling import Job
 from optctx.compiling.facts import build_id
 from optctx.errors import EndedEarlyError, OptctxError, shown
-from optctx.lab.settings import no_such
 from optctx.outputs import check_in_place
 
 _FORMAT = 3
@@ -112,7 +111,7 @@ def goal_named(text: str) -> Goal:
     """A figure of a compilation, from "size" or "instructions:max". Raises OptctxError for another text."""
     name, _, _ = text.partition(":")
     if name not in FIGURES:
-        raise no_such("goal", name, FIGURES)
+        raise OptctxError(f"expected a goal of {', '.join(FIGURES)}, found {shown(name)}")
     return Goal(name, FIGURES[name], direction_of(text))
 
 
@@ -204,7 +203,7 @@ class Trials:
             raise
 
     def _refused(self, error: OSError) -> EndedEarlyError:
-        has = f"it has {len(self.ended):,} trials, go on with --resume"
+        has = f"it has {len(self.ended):,} trials to go on with"
         return EndedEarlyError(f"cannot write to {shown(self._path)}: {error.strerror}; {has}")
 
     def close(self) -> None:
@@ -229,7 +228,7 @@ def open_trials(path: str | None, identity: Mapping[str, Any], *, resume: bool) 
     """
     if path is None:
         if resume:
-            raise OptctxError("cannot resume without a file; name the one to go on with: --keep FILE")
+            raise OptctxError("cannot resume without a file; name the one to go on with")
         yield Trials()
         return
     attempt = f"cannot keep trials in {shown(path)}"
@@ -239,7 +238,7 @@ def open_trials(path: str | None, identity: Mapping[str, Any], *, resume: bool) 
             data, where = file.read(), f"cannot resume from {shown(path)}"
         if data:
             if not resume:
-                raise OptctxError(f"{attempt}: it exists already; go on with --resume, or name another file")
+                raise OptctxError(f"{attempt}: it exists; go on with resume=True, or name another file")
             found, trials.ended, whole = _read(data, where)
             if whole:
                 check_identity(identity, found, shown(path))

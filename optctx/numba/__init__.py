@@ -5,17 +5,18 @@
     @optctx.numba.njit(options={"unroll-count": 4})
     def total(array): ...  # compiled under -unroll-count=4 wherever it is first called, with what it calls
 
-Needs Numba 0.62 or newer. Import it separately: `import optctx` does not import it. It replaces nothing in
-Numba: functions that plain Numba decorates compile as before.
+Needs Numba 0.62 or newer, which the first use of a name imports. Import it separately: `import optctx` does
+not. Functions that plain Numba decorates compile as before.
 """
 
-from optctx.context.inputs import use_decorator
-from optctx.numba import (
-    required,  # noqa: F401  # refuse what cannot work  # isort: split
-    ufuncs,  # noqa: F401  # what stands for universal functions
-)
-from optctx.numba.decorators import apply_context, jit, njit
+from typing import TYPE_CHECKING
+
+from optctx.importing import later
+
+if TYPE_CHECKING:
+    from optctx.numba.decorators import jit, njit
 
 __all__ = ["jit", "njit"]
 
-use_decorator(apply_context)
+if not TYPE_CHECKING:  # on demand, because Numba imports this package in each process that compiles
+    __getattr__, __dir__ = later(__name__, {"optctx.numba.decorators": ("jit", "njit")})

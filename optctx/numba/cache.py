@@ -15,7 +15,7 @@ from numba.core.caching import CompileResultCacheImpl, FunctionCache
 from numba.core.errors import NumbaWarning
 
 from optctx.numba.codegen import FOREIGN
-from optctx.plain_numba.entries import Entries, gives_generator, warn_not_cached
+from optctx.numba.entries import Entries, gives_generator, warn_not_cached
 
 
 class _Files(CompileResultCacheImpl):  # type: ignore[misc]

@@ -14,7 +14,7 @@ from numba.core.runtime import rtsys
 from numba.core.runtime.nrtdynmod import compile_nrt_functions
 
 from optctx.errors import OptctxError
-from optctx.plain_numba.entries import Reads
+from optctx.numba.entries import Reads
 
 if TYPE_CHECKING:
     from optctx.context import OptionContext

@@ -10,16 +10,23 @@ import sys
 from collections.abc import Mapping
 from typing import Any, NoReturn
 
+from optctx.numba import required  # noqa: F401  # refuses a Numba with which what follows cannot work
+
+# isort: split
+
 import numba
 from numba.core.registry import CPUDispatcher
 
-from optctx.context import OptionContext
+from optctx.context import OptionContext, current
+from optctx.context.lookups import seen
+from optctx.engine.attach import attach
 from optctx.errors import OptctxError, OptionTypeError, level_outside, shown
+from optctx.numba import ufuncs  # noqa: F401  # what stands for universal functions
 from optctx.numba.dispatcher import OptionsDispatcher
-from optctx.numba.following import FOLLOWING, FollowingDispatcher, Mode
 from optctx.numba.target import OptionsTarget, target_of
+from optctx.travelling.attaching import compiles_outside
 
-Options = Mapping[str, object] | OptionContext | str | None
+Options = Mapping[str, object] | OptionContext | None
 
 # The way for what has no options: Numba compiles in the scope around its decorator.
 _AROUND = "inside `with OptionContext(...):`, use numba."
@@ -44,18 +51,28 @@ def _check_arguments(decorator: str, args: tuple[Any, ...], named: dict[str, Any
 
 def _target_for(decorator: str, options: object) -> OptionsTarget:
     """The target for a decorator's options. Errors begin with the place of the decorator."""
-    if not isinstance(options, Mapping):  # an OptionContext is one, too
+    if options is not None and not isinstance(options, Mapping):  # an OptionContext is one, too
         _refuse(
             decorator,
             "options are a mapping from option name to value, such as {'unroll-count': 4}, or an "
             f"OptionContext, found {shown(options)}",
         )
     try:
+        if options is None:
+            return target_of(_context_here(decorator))
         return target_of(options if isinstance(options, OptionContext) else OptionContext(options))
     except OptctxError as error:
         text, *rest = error.args
         error.args = (f"{_here(decorator)}: {text}", *rest)
         raise error.with_traceback(None) from error.__cause__
+
+
+def _context_here(decorator: str) -> OptionContext:
+    """The context of this task. Outside all, raises or warns as `attach(outside=...)` says."""
+    engine = attach()
+    if seen(engine, f"decorate with optctx.numba.{decorator}") is None:
+        compiles_outside(engine)  # LLVM will work in a scope of the target's
+    return current()
 
 
 def _refuse(decorator: str, why: str) -> NoReturn:
@@ -79,13 +96,12 @@ def njit(*args: Any, options: Options = None, **named: Any) -> Any:
         args, named: As for `numba.njit`. With `cache=True` the key of a file has the options that the
             compilation read.
         options: Option name -> value, or an OptionContext. All other options have the values in force where
-            the decorator runs. "context": the function is compiled for each context that it is called in.
-            None: it is compiled for the context of the first call. A call in another context runs the same
-            code, with a NumbaOptionsWarning.
+            the decorator runs, such as those of a scope around it.
 
     Raises:
         UnknownOptionError, OptionTypeError, OptionValueError, ProcessWideOptionError: The message begins with
             the place of the decorator. Nothing was changed.
+        OutsideScopeError: No options, and outside every scope under `attach(outside="error")`.
         UnsupportedImageError: LLVM's code cannot be redirected in this process (`optctx.info()`).
     """
     return _decorated("njit", options, args, named)
@@ -103,28 +119,21 @@ def _decorated(decorator: str, options: Options, args: tuple[Any, ...], named: d
             decorator,
             "object mode has no LLVM options: Numba compiles its loops when they run; leave out forceobj",
         )
-    if options is None or options == "context":
-        following = _NUMBAS[decorator](*args, _target=FOLLOWING, **named)
-        return _finished(following, "each" if options else "first")
     target = _target_for(decorator, options)
-    return _finished(_NUMBAS[decorator](*args, _target=target.name, **named), "first")
+    return _finished(_NUMBAS[decorator](*args, _target=target.name, **named))
 
 
-def _finished(made: Any, mode: Mode) -> Any:
+def _finished(made: Any) -> Any:
     """Finish a dispatcher, or a decorator that makes one. A plain function (JIT disabled) stays as it is."""
     if isinstance(made, OptionsDispatcher):
         return made.publish()
-    if isinstance(made, FollowingDispatcher):
-        return made.follow(mode)
     if inspect.isfunction(made) and made.__module__.startswith("numba."):
-        return lambda function: _finished(made(function), mode)
+        return lambda function: _finished(made(function))
     return made
 
 
 def apply_context(context: OptionContext, function: Any) -> Any:
     """Apply `@context` to a function that Numba compiles."""
-    if isinstance(function, FollowingDispatcher):
-        return function.under(context)
     if isinstance(function, OptionsDispatcher):
         raise OptionTypeError(
             f"cannot put {shown(function)} inside {shown(context)}: it has LLVM options of its own; put the "

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from contextlib import suppress
 from typing import Any, ClassVar
 
@@ -28,28 +27,20 @@ class OptionsDispatcher(CPUDispatcher):  # type: ignore[misc]
     _is_public = False
 
     @classmethod
-    def like(cls, dispatcher: Any, signatures: Iterable[Any] | None = None) -> OptionsDispatcher:
+    def like(cls, dispatcher: Any) -> OptionsDispatcher:
         """Make a dispatcher of this target for the same function, with the same Numba options.
 
-        `signatures`: the only ones that it compiles for, None for any. If `dispatcher` does not compile for
-        more signatures, None stands for the ones it has.
+        If `dispatcher` does not compile for more signatures than it has, this one compiles for those alone.
         """
         pipeline = dispatcher._compiler.pipeline_class
         made = cls(dispatcher.py_func, dispatcher.locals, dispatcher.targetoptions, pipeline_class=pipeline)
         if not isinstance(dispatcher._cache, NullCache):
             made.enable_caching()
-        if signatures is None and not dispatcher._can_compile:
-            signatures = [overload.signature for overload in dispatcher.overloads.values()]
-        if signatures is not None:
-            made.compile_only(signatures)
+        if not dispatcher._can_compile:
+            for overload in dispatcher.overloads.values():
+                made.compile(overload.signature)
+            made.disable_compile()
         return made
-
-    def compile_only(self, signatures: Iterable[Any]) -> None:
-        """Compile for these signatures, and for no others from now on."""
-        for signature in signatures:
-            if signature.args not in self.overloads:
-                self.compile(signature)
-        self.disable_compile()
 
     @property
     def llvm_options(self) -> OptionContext:

@@ -1,7 +1,7 @@
 """Checks that Numba has the release and the internal names that this package needs.
 
-Numba guarantees little of what a separate target needs. Everything is looked up here, once, so importing
-`optctx.numba` fails with the names that are missing if Numba has changed.
+Numba guarantees little of what a separate target needs. Everything is looked up here, once, so the first use
+of `optctx.numba` fails with the names that are missing if Numba has changed.
 """
 
 from __future__ import annotations
@@ -24,13 +24,10 @@ _NAMES = {
         "CompileResultCacheImpl.check_cachable",
         "CompileResultCacheImpl.get_filename_base",
     ),
-    "numba.core.ccallback": ("CFunc.compile", "CFunc._targetdescr"),
     "numba.core.codegen": (
         "CPUCodeLibrary._disable_inspection",
-        "CPUCodeLibrary._ensure_finalized",
         "CPUCodeLibrary._finalize_final_module",
         "CPUCodeLibrary._get_module_for_linking",
-        "CPUCodeLibrary._optimize_final_module",
         "CPUCodeLibrary._unserialize",
         "CPUCodeLibrary.add_ir_module",
         "CPUCodeLibrary.add_linking_library",
@@ -39,11 +36,9 @@ _NAMES = {
         "CPUCodeLibrary.get_asm_str",
         "CPUCodeLibrary.serialize_using_object_code",
         "JITCodeLibrary.get_pointer_to_function",
-        "JITCPUCodegen.set_env",
     ),
-    "numba.core.cpu": ("CPUContext.get_executable", "CPUContext.init", "CPUTargetOptions"),
+    "numba.core.cpu": ("CPUContext.init", "CPUTargetOptions"),
     "numba.core.descriptors": ("TargetDescriptor",),
-    "numba.core.dispatcher": ("_FunctionCompiler._customize_flags",),
     "numba.core.externals": ("c_math_functions",),
     "numba.core.registry": (
         "CPUDispatcher.add_overload",

@@ -36,8 +36,8 @@ from optctx.engine.attach import attach, is_default
 from optctx.errors import UnsupportedImageError
 from optctx.numba.codegen import OptionsCodegen
 from optctx.numba.dispatcher import OptionsDispatcher
+from optctx.numba.entries import Values
 from optctx.numba.stand_ins import stand_in
-from optctx.plain_numba.entries import Values
 from optctx.reads.unread import judge
 
 

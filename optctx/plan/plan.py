@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
+import math
+from bisect import bisect_left, bisect_right
 from collections.abc import Mapping
 
 from optctx._native import Kind, Ownership, Readers, Region, Role, Sites, Uses
-from optctx.arch.processor import NumberedFunctions
+from optctx.arch.code import NumberedFunctions
 from optctx.image.facts.interceptions import DEBUG_OUTPUT
 from optctx.image.options import RegisteredOption
 from optctx.image.storage_beside import Printing, StateBeside
@@ -74,6 +75,7 @@ def make_plan(survey: Survey, references: References) -> Plan:
     plan = Plan(_decide(survey, references, uses, printing), references, printing)
     if no_printing:
         plan.unavailable[DEBUG_OUTPUT] = no_printing
+    through_tables = _readers_through_tables(plan, uses)
     for option in plan.options.values():
         own = uses.get(option.address)
         of_variable = None if option.variable_size is None else uses.get(option.variable)
@@ -82,6 +84,7 @@ def make_plan(survey: Survey, references: References) -> Plan:
         readers = own.functions if own is not None else ()
         if of_variable is not None:
             readers += of_variable.functions
+        readers += through_tables.get(option.address, ())
         if readers:
             option.functions = NumberedFunctions(image, readers)
         elif option.scope == "thread" and not option.alias_of:
@@ -104,6 +107,25 @@ def make_plan(survey: Survey, references: References) -> Plan:
     read = {region: slot for region, slot in plan.slots.items() if region not in others}
     plan.readers = Readers(sites, read)
     return plan
+
+
+def _readers_through_tables(plan: Plan, uses: Mapping[int, Uses]) -> dict[int, tuple[int, ...]]:
+    """Numbers of the functions that read a table with a pointer to an option or its variable, by option."""
+    held = sorted(
+        (target, uses[table.address].functions)
+        for table in plan.references.tables
+        if table.address in uses
+        for _, target in table.pointers
+    )
+    found: dict[int, tuple[int, ...]] = {}
+    for option in plan.options.values() if held else ():
+        for begin, size in ((option.address, option.size), (option.variable, option.variable_size)):
+            first = bisect_left(held, (begin, ())) if size else len(held)
+            for target, functions in held[first:]:
+                if target >= begin + (size or 0):
+                    break
+                found[option.address] = (*found.get(option.address, ()), *functions)
+    return found
 
 
 def _is_stuck(references: References, uses: Mapping[int, Uses], region: int) -> bool:
@@ -139,29 +161,27 @@ def _add_state(plan: Plan, state: list[StateBeside]) -> None:
 
 
 def _add_tables(plan: Plan) -> None:
-    """Give slots to constant tables of pointers to options."""
+    """Give slots to constant tables of pointers to options, and to what their values pass through."""
     stuck = plan.references.stuck
-    begins = sorted(plan.options)
+    owners = {slot: option for option in plan.options.values() for slot in option.slots}
+    places = sorted(
+        (region.live, region.live + region.size, slot) for slot, region in enumerate(plan.regions)
+    )
     for table in plan.references.tables:
         if table.address in stuck:
             continue
         region = _state_region(table.address, table.size)
         served = []
         for at, target in table.pointers:
-            begin = begins[max(bisect_right(begins, target) - 1, 0)]
-            owner = plan.options[begin]
-            if _holds(owner, target) and owner.slot is not None:
-                region.add_pointer(at, owner.slot, target - owner.address)
-                served.append(owner)
+            begin, end, slot = places[max(bisect_right(places, (target, math.inf)) - 1, 0)]
+            if begin <= target < end:
+                region.add_pointer(at, slot, target - begin)
+                served += [owners[slot]] if slot in owners else []
         plan.served[plan.add(region)] = served
 
 
 def _state_region(address: int, size: int) -> Region:
     return Region(address, size, Role.state, scoped=True, written=True)
-
-
-def _holds(option: RegisteredOption, address: int) -> bool:
-    return option.size is not None and 0 <= address - option.address < option.size
 
 
 def _give_slots(plan: Plan, uses: Mapping[int, Uses]) -> None:

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from optctx._native import Site, Sites, Symbol
 from optctx.arch import processor
-from optctx.arch.processor import SiteRefusal
+from optctx.arch.code import SiteRefusal
 from optctx.errors import UnsupportedImageError
 from optctx.image.facts.mangled_names import GUARD
 from optctx.image.loaded import Image
@@ -96,7 +96,7 @@ def _referred(
         if not spans or symbol.address >= sum(spans[-1]):
             spans.append((symbol.address, symbol.size))
     found: dict[tuple[int, int], set[int]] = {}
-    for function, target in processor().find_targets(image, spans, functions):
+    for function, target in processor.find_targets(image, spans, functions):
         array = image.object_at(target)
         if array is not None and array.address in arrays:
             found.setdefault((function, array.address), set()).add(target - array.address)
@@ -157,10 +157,10 @@ def _question(
 def _decode(
     image: Image, spans: list[tuple[int, int]], others: list[tuple[int, int]], printing: Printing | None
 ) -> References:
-    pointers = find_pointers(image, spans)
+    pointers = find_pointers(image, sorted([*spans, *others]))
     tables = [(table.address, table.size) for table in pointers.tables]
     spans = sorted([*spans, *others, *tables])
-    found = processor().find_references_to(image, spans, pointers.windows())
+    found = processor.find_references_to(image, spans, pointers.windows())
     refusals = found.refusals + find_ends(image, found.sites, dict(spans), {address for address, _ in tables})
     unsure = {each.address for each in refusals}
     sites = [site for site in found.sites if site.address not in unsure]

@@ -82,12 +82,7 @@ def _refuse_by_code(options: dict[int, RegisteredOption], code: References, uses
         if refusal.region in owners:
             where = f"the instruction {refusal.code.hex()} at {refusal.address:#x} in {refusal.function}"
             owners[refusal.region].refuse(f"{where} cannot be redirected: {refusal.reason}")
-    loose = sorted(code.loose)
     for option in options.values():
-        if _any_in(loose, option.address, option.size) or (
-            option.variable_size and _any_in(loose, option.variable, option.variable_size)
-        ):
-            option.refuse(_POINTED_AT)
         own = uses.get(option.address)
         if own is None:
             continue
@@ -110,13 +105,15 @@ def _refuse_by_state(
 ) -> None:
     """Refuse options whose values pass through storage that cannot be redirected."""
     stuck = code.stuck
-    lacking = missing.union(*(part.serves for part in state if part.address in stuck))
     tables = [table for table in code.tables if table.address in stuck]
-    held = sorted(target for table in tables for _, target in table.pointers)
+    held = sorted([*code.loose, *(target for table in tables for _, target in table.pointers)])
+    cut_off = (part for part in state if part.address in stuck or _any_in(held, part.address, part.size))
+    lacking = missing.union(*(part.serves for part in cut_off))
     if not lacking and not held:
         return
     for option in options.values():
         if not lacking.isdisjoint(option.names):
             option.refuse(_CACHED)
-        if _any_in(held, option.address, option.size):
+        places = (option.address, option.size), (option.variable, option.variable_size)
+        if any(_any_in(held, *place) for place in places):
             option.refuse(_POINTED_AT)

@@ -24,10 +24,10 @@ from optctx._native import (
     pack_interception,
     place_code,
     replace_add_occurrence,
-    use_parser_function,
+    use_parser,
 )
 from optctx.arch import processor
-from optctx.arch.processor import Entrance
+from optctx.arch.code import Entrance
 from optctx.errors import UnsupportedImageError
 from optctx.image.facts.interceptions import SHARED_MACHINES, Interception, Work
 from optctx.image.facts.machines import FOR_WHOLE_MACHINE
@@ -60,7 +60,7 @@ def find_entrances(image: Image, targets: Mapping[int, str]) -> list[Entrance]:
     kept = findings.recall(_ENTRANCES, question)
     if kept is None:
         spans = [Span(address, 1) for address in sorted(targets)]
-        found = list(processor().find_branches(image, targets))
+        found = list(processor.find_branches(image, targets))
         found += [Entrance(at, target) for at, target in image.pointers_into(spans)]
         kept = tuple((each.address - base, each.target - base, each.code, each.is_jump) for each in found)
         findings.keep(_ENTRANCES, question, kept)
@@ -105,7 +105,7 @@ def prepare_hooks(survey: Survey, index: int) -> Hooks:
     begin = place_code(code, image.text_begin, image.text_end) if code else 0
     thunks = {at: begin + offset for at, offset in offsets.items()}
     calls = [
-        (each.address, each.code, processor().branch_to(thunks[each.target], is_jump=each.is_jump))
+        (each.address, each.code, processor.branch_to(thunks[each.target], is_jump=each.is_jump))
         for each in entrances
         if each.code
     ]
@@ -150,14 +150,14 @@ def _thunk(address: int, row: Interception, index: int) -> bytes:
     before, after, skip_answer = interceptors()
     entry = _entry(row, index)
     if isinstance(row.handler, MachineUse):
-        return processor().passing_thunk(address, entry, before)
+        return processor.passing_thunk(address, entry, before)
     switch = attributes_switch(index) if row.for_attributes else 0
-    return processor().thunk(address, entry, before, after, skip_answer, switch)
+    return processor.thunk(address, entry, before, after, skip_answer, switch)
 
 
 def _entry(row: Interception, index: int) -> int:
     words = row.argument
-    argument = words if isinstance(words, int) else processor().register_of(words)
+    argument = words if isinstance(words, int) else processor.register_of(words)
     return pack_interception(index, argument, row.handler)
 
 
@@ -168,11 +168,12 @@ def _starts(survey: Survey, index: int, unavailable: dict[str, str]) -> list[Cha
     for address, row in survey.functions.intercepted.items():
         if not isinstance(row.handler, ParserFunction):
             continue
-        entrance = processor().find_entrance(survey.image, address)
+        entrance = processor.find_entrance(survey.image, address)
         if entrance is None:
             unavailable[row.feature] = "it begins with instructions not known here"
             continue
-        use_parser_function(index, row.handler, address)
-        code = processor().entrance_code(entrance, _entry(row, index), before)
+        if row.handler is ParserFunction.parse:
+            use_parser(index, address)
+        code = processor.entrance_code(entrance, _entry(row, index), before)
         changes.append((entrance.address, entrance.code, code))
     return changes

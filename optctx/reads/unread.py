@@ -167,9 +167,9 @@ def judge(context: HasLayers, mode: UnreadMode, *, failed: bool) -> None:
     engine = context._layers.engine
     read = reader_index(engine).functions(readers)
     ran = {function for functions in read.values() for function in functions}
-    # Reads of options that cannot be scoped are not seen, nor are those for debug output.
-    judged = {name: o for name, o in context._layers.own.items() if o.setting is not None}
-    unread = [o for name, o in judged.items() if name not in read and engine.plan.sees_reads(o.option)]
+    # Reads for debug output are not seen.
+    own = context._layers.own.items()
+    unread = [o for name, o in own if name not in read and engine.plan.sees_reads(o.option)]
     if not unread:
         return
     idle = "" if ran or skipped else _IDLE

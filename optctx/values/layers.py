@@ -126,7 +126,7 @@ class Layers:
     def read(self, option: RegisteredOption) -> Value:
         """Return the value of an option that is not an alias."""
         override = self.own.get(option.name) or self.inherited.get(option.name)
-        if override is not None and (option.slot is None or not option.type.readable):
+        if override is not None and not option.type.readable:
             return override.value()
         if option.slot is None:  # in LLVM's own storage for every context
             return read_value(option, option.place.address)
@@ -137,7 +137,7 @@ class Layers:
         option = self.option(name)
         value = self.read(option)
         if option.slot is None:
-            return State(value, int(option.name in self.inherited or option.name in self.own))
+            return State(value, 0)
         return State(value, _native.option_at(self.native.address(option.slot)).occurrences)
 
     def key(self) -> tuple[str, frozenset[tuple[str, State]]]:

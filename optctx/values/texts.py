@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from enum import Enum
 from typing import Any, cast
 
-from optctx._native import Kind, call_virtual_uint, option_at
+from optctx._native import Kind, option_at
 from optctx.errors import OptctxError, OptionTypeError, OptionValueError, shown
 from optctx.image.abi import INTEGER_RANGES, type_name
 from optctx.image.options import RegisteredOption
@@ -20,10 +20,8 @@ Texts = tuple[str | None, ...]
 _INTEGERS = (Kind.int32, Kind.uint32, Kind.int64, Kind.uint64)
 _FLOATS = (Kind.float32, Kind.float64)
 _LONGEST_INTEGER = 14_000  # bits; str() refuses more than 4,300 digits, and no option holds nearly as many
-_VALUE_REQUIRED, _VALUE_DISALLOWED = 2, 3  # cl::ValueExpected
 _MOST_CHOICES = 12  # in a message
 _NO_LIST = (bytes, bytearray, memoryview, dict)  # though iterable
-_COMMA_SEPARATED = 1  # cl::MiscFlags
 
 
 def texts_of(option: RegisteredOption, name: str, value: object) -> Texts:
@@ -81,7 +79,11 @@ def text_form(option: RegisteredOption, value: Value) -> tuple[str, Texts] | Non
 
 def needs_value(option: RegisteredOption) -> bool:
     """Return whether `-name` alone is not enough, and the next argument is its value."""
-    return _value_expected(option) == _VALUE_REQUIRED
+    return option_at(option.address).needs_value(option.flag_default_index)
+
+
+def _takes_no_value(option: RegisteredOption) -> bool:
+    return option_at(option.address).takes_no_value(option.flag_default_index)
 
 
 def check_occurrence(option: RegisteredOption, name: str, text: str | None) -> None:
@@ -89,10 +91,9 @@ def check_occurrence(option: RegisteredOption, name: str, text: str | None) -> N
 
     LLVM checks this where it reads a command line, not where it parses a value.
     """
-    expected = _value_expected(option)
-    if text is None and expected == _VALUE_REQUIRED:
+    if text is None and needs_value(option):
         raise OptionValueError(f"cannot set {name!r} without a value: LLVM requires one; write -{name}=VALUE")
-    if text is not None and expected == _VALUE_DISALLOWED:
+    if text is not None and _takes_no_value(option):
         raise OptionValueError(
             f"cannot set {name!r} to {shown(text)}: LLVM does not allow a value here; use True (on a command "
             f"line -{name}, in --set {name}=true)"
@@ -104,19 +105,11 @@ def split_text(option: RegisteredOption, text: str) -> Texts:
 
     `-name=true` is `-name` where LLVM takes no value, so that `true` sets every flag.
     """
-    if text == "true" and _value_expected(option) == _VALUE_DISALLOWED:
+    if text == "true" and _takes_no_value(option):
         return (None,)
-    if option_at(option.address).misc & _COMMA_SEPARATED:
+    if option_at(option.address).splits_at_commas:
         return tuple(text.split(","))
     return (text,)
-
-
-def _value_expected(option: RegisteredOption) -> int:
-    address = option.address
-    expected = option_at(address).value_expected
-    if expected == 0 and option.flag_default_index:
-        expected = call_virtual_uint(address, option.flag_default_index)
-    return expected
 
 
 def _list_texts(option: RegisteredOption, name: str, value: object) -> Texts:
@@ -136,7 +129,7 @@ def _list_texts(option: RegisteredOption, name: str, value: object) -> Texts:
 
 def _scalar_text(option: RegisteredOption, name: str, kind: Kind, value: object) -> str | None:
     is_flag = value is True or (isinstance(value, str) and value in ("true", name))
-    if is_flag and _value_expected(option) == _VALUE_DISALLOWED:
+    if is_flag and _takes_no_value(option):
         return None  # a flag that names its own choice, such as -regbankselect-fast
     if isinstance(value, str):
         return value

@@ -2,8 +2,8 @@
 
 _RUN = "write the module to a file and run {program} with it"
 _MACHINE = "name it to the target machine: create_target_machine({argument}=...)"
-_RELOC = f"{_MACHINE.format(argument='reloc')}, or --reloc pic"
-_FEATURES = "the target machine: create_target_machine(features='{0}'), or --features={0}"
+_RELOC = f"{_MACHINE.format(argument='reloc')}, or --llc -relocation-model=pic"
+_FEATURES = "the target machine: create_target_machine(features='{0}'), or --llc -mattr={0}"
 _FLAG = "write the fast-math flag {flag} on the instructions"
 _ATTRIBUTE = "write the attribute {attribute} on the functions"
 
@@ -24,15 +24,19 @@ TOOL_FLAGS = (
     (
         _ALL,
         "march mcpu mtune target-cpu",
-        "name the processor to the target machine: create_target_machine(cpu=...), or --cpu native",
+        "name the processor to the target machine: create_target_machine(cpu=...), or --llc -mcpu=native",
     ),
-    (_ALL, "mtriple target triple arch", "name the target instead: Target.from_triple(...), or --triple"),
+    (
+        _ALL,
+        "mtriple target triple arch",
+        "name the target instead: Target.from_triple(...), or --llc -mtriple=TRIPLE",
+    ),
     (_BOTH, "relocation-model", _RELOC),
     ("clang", "fPIC fpic fPIE fpie fno-pic fno-pie", _RELOC),
     (
         _BOTH,
         "code-model mcmodel",
-        f"{_MACHINE.format(argument='codemodel')}, or --code-model small",
+        f"{_MACHINE.format(argument='codemodel')}, or --llc -code-model=small",
     ),
     (_BOTH, "target-abi mabi", _MACHINE.format(argument="abiname")),
     ("opt", "codegen-opt-level", _MACHINE.format(argument="opt")),

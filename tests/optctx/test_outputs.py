@@ -13,7 +13,6 @@ import pytest
 
 from optctx import OptionContext
 from optctx.errors import OptctxError
-from optctx.lab.command.main import main
 from optctx.outputs import write_whole
 from tests.support.rows import rows
 
@@ -22,16 +21,8 @@ def options(path: pathlib.Path) -> None:
     OptionContext({"unroll-count": 4}).save(path)
 
 
-def exported(path: pathlib.Path) -> None:
-    status = main(["options", "unroll-*", "--format", "json", "--output", str(path)])
-    if status == 3:
-        raise OptctxError(f"cannot write {path.name}: file too large")  # as it was printed
-    assert status == 0
-
-
 WRITERS: dict[str, Callable[[pathlib.Path], None]] = {
     "best.toml": options,
-    "options.json": exported,
 }
 
 

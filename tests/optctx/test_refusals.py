@@ -156,8 +156,8 @@ def test_the_advice_of_the_tables_works(capfd: pytest.CaptureFixture[str]) -> No
     run_passes(refused_objects.module, "default<O3>")
     for typed in (
         "options unroll-count",
-        f"record {KERNEL} --cpu native --set unroll-count=4 --passes loop-unroll",
-        f"record {KERNEL} --set arm-restrict-it=true --features=-avx2 --passes loop-unroll",
+        f"record {KERNEL} --llc=-mcpu=native --set unroll-count=4 --passes loop-unroll",
+        f"record {KERNEL} --set arm-restrict-it=true --llc=-mattr=-avx2 --passes loop-unroll",
     ):
         assert main(shlex.split(typed)) == 0
     assert capfd.readouterr().err == ""

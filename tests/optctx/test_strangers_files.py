@@ -12,14 +12,12 @@ from collections.abc import Callable, Sequence
 import msgspec
 import pytest
 
-from optctx import OptionContext
 from optctx.children.limits import address_space
 from optctx.compiling.facts import facts, load_facts
 from optctx.errors import OptctxError
 from optctx.lab.command.files import read_file
 from optctx.lab.command.options_command import MOST_BYTES
-from optctx.lab.timing import Harness, read_case
-from optctx.toml import parse_toml
+from optctx.toml import parse_toml, read_toml
 from tests.support.processes import SECONDS, in_child
 
 MEMORY = 2 << 30  # bytes, of which it takes a small part
@@ -60,13 +58,11 @@ TOML = {
 
 
 def test_toml_that_python_cannot_hold_is_refused_by_its_place(tmp_path: pathlib.Path) -> None:
-    read: list[Callable[[pathlib.Path], object]] = [Harness.from_toml, read_case, OptionContext.load]
-    works = []
+    works: list[tuple[Callable[[], object], str]] = []
     for number, (text, words) in enumerate(TOML.items()):
         file = tmp_path / f"{number}.toml"
         file.write_text(f"format = 1\n{text}\n")
-        for each in read if number == 0 else read[:1]:  # all read a text in the same way
-            works.append((functools.partial(each, file), rf"cannot read '.*{number}\.toml': .*{words}"))
+        works.append((functools.partial(read_toml, file), rf"cannot read '.*{number}\.toml': .*{words}"))
     refused_all(works)
 
 
@@ -76,30 +72,10 @@ def test_toml_has_infinite_numbers_and_64_bits() -> None:
     assert [found[key] for key in "abdef"] == [float("inf"), -float("inf"), (1 << 64) - 1, -(1 << 63), 1000.5]
 
 
-def test_shapes_of_absurd_size_are_refused() -> None:
-    for shape in ("9223372036854775807", ", ".join(["9223372036854775807"] * 1000)):
-        text = f'entry = "f"\n[[arguments]]\narray = "i8"\nshape = [{shape}]'
-        with pytest.raises(OptctxError, match="at most 1,073,741,824 bytes, found the shape") as caught:
-            Harness.loads(text)
-        assert len(str(caught.value)) < 1000
-
-
-def test_a_case_names_files_beside_it(tmp_path: pathlib.Path) -> None:
-    texts = dict.fromkeys(("module", "harness", "passes", "triple", "cpu", "features"), "x")
-    works = []
-    for key in ("module", "harness"):
-        lines = [f'{name} = "{text}"' for name, text in {**texts, key: "/dev/zero"}.items()]
-        case = tmp_path / f"{key}.toml"
-        case.write_text("\n".join([*lines, "options = []", "base_options = []"]))
-        works.append((functools.partial(read_case, case), rf"matching regex .* at `\$\.{key}`"))
-    refused_all(works)
-
-
 def test_what_is_no_regular_file_is_not_read(tmp_path: pathlib.Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     paths = tmp_path / "pipe", pathlib.Path("/dev/zero"), tmp_path
-    read = Harness.from_toml, read_case
-    refused_all([(functools.partial(each, path), "is not a regular file") for path in paths for each in read])
+    refused_all([(functools.partial(read_toml, path), "is not a regular file") for path in paths])
 
 
 def test_facts_have_numbers_that_python_holds_and_are_read_to_an_end() -> None:

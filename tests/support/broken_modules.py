@@ -157,7 +157,7 @@ COMMANDS = {
     "sweep": ["--try", _SPACE],
     "rank": ["--only", "unroll-count"],
     "tune": ["--try", _SPACE],
-    "time": ["--against=-unroll-count=2", "--entry", "f"],
+    "time": ["--against=-unroll-count=2"],
     "reduce": ["--set", "unroll-count=4"],
 }
 

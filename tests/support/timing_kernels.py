@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import pathlib
 from functools import cache
 
 from optctx import OptionContext
 from optctx.compiling import Job, compile_job
-from optctx.lab.timing import Array, Bench, Harness, Value
+from optctx.lab.timing import Kernel, find_kernel, harness_of
 
 
 def loop(body: str, before: str = "", declared: str = "", name: str = "total") -> str:
@@ -62,12 +63,27 @@ end:
 """
 
 
-def sum_harness(length: int = 2048, repeat: int | None = None) -> Harness:
-    return Harness("total", (Array("i32", (length,), low=-50, high=50), Value(length)), "i32", repeat)
+TOTAL = """
+from array import array
+
+def arguments():
+    return array("i", range(-50, LENGTH - 50)), LENGTH
+"""
+HASHED = """
+def arguments():
+    return bytearray(range(256)) * 2, 512
+"""
 
 
-def hash_harness() -> Harness:
-    return Harness("hash", (Array("u8", (512,), high=255), Value(512)), "u64")
+def kernel_of(folder: pathlib.Path, ir: str, text: str) -> Kernel:
+    """The only function of a module, with a harness of this text."""
+    file = folder / "a_harness.py"
+    file.write_text(text)
+    return find_kernel(Job(ir), harness_of(str(file)), "a.ll")
+
+
+def sum_kernel(folder: pathlib.Path, length: int = 2048, more: str = "") -> Kernel:
+    return kernel_of(folder, SUM, TOTAL.replace("LENGTH", str(length)) + more)
 
 
 @cache
@@ -77,8 +93,3 @@ def compiled(ir: str, *options: str, passes: str = "default<O3>") -> bytes:
         result = compile_job(Job(ir, passes))
     assert result.error is None, result.error
     return result.code
-
-
-def pid_of(bench: Bench) -> int:
-    """The number of the helper process."""
-    return bench._ready.process

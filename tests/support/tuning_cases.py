@@ -11,7 +11,7 @@ import optuna
 
 from optctx import OptionContext
 from optctx.compiling import Job
-from optctx.lab.timing import Array, Harness, Tolerance, Value
+from optctx.lab.timing import Kernel, find_kernel, harness_of
 from optctx.lab.tuning import Limits, Objective, RunTime, Search, Size, Space, Tuned, parse_space, tune
 from optctx.lab.tuning.studies import Storage, Study
 from tests.support.ir_texts import SCALE
@@ -83,19 +83,33 @@ done:
 }
 """
 KERNEL = Job(SUM, "default<O2>")
-HARNESS = Harness("sum", (Array("f32", (1000,), seed=3), Value(1000)), returns="f32")
-LOOSE = Tolerance(relative=1e-3)
+HARNESS = """
+import random
+from array import array
+
+def arguments():
+    draw = random.Random(3)
+    return array("f", [draw.random() for _ in range(1000)]), 1000
+"""
+LOOSE = "tolerance = 1e-3\n"
 
 
-def tuned_by_time(**settings: Any) -> Tuned:
+def sum_of_floats(folder: pathlib.Path, more: str = LOOSE, seconds: float = 0.1) -> Kernel:
+    """KERNEL's function, with a harness beside it."""
+    file = folder / "sum_harness.py"
+    file.write_text(f"{HARNESS}{more}seconds = {seconds}\n")
+    return find_kernel(KERNEL, harness_of(str(file)), "sum.ll")
+
+
+def tuned_by_time(folder: pathlib.Path, **settings: Any) -> Tuned:
     """Search by run time, with a certain gain.
 
     One addition after the other, as the base has them, is several times slower than four beside each other.
     """
-    objective = RunTime(harness=HARNESS, tolerance=LOOSE, seconds=1.0)
+    objective = RunTime(kernel=sum_of_floats(folder, seconds=1.0))
     space = parse_space(["force-vector-width=1,4", "unroll-count=1,2"])
     with OptionContext(force_vector_width=1, unroll_count=1, force_vector_interleave=1):
-        study = tuned(KERNEL, space, (objective,), sampler="grid", minimise=True, **settings)
+        study = tuned(KERNEL, space, (objective,), sampler="grid", **settings)
     assert study.best is not None
     assert study.best.options["force-vector-width"] == "4"
     assert study.minimised is not None

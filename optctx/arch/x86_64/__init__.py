@@ -1,10 +1,11 @@
-"""x86-64: implements `optctx.arch.processor.Processor`."""
+"""x86-64."""
 
 from optctx.arch.x86_64.intercepting import (
     branch_to,
     entrance_code,
     find_branches,
     find_entrance,
+    only_returns,
     passing_thunk,
     register_of,
     thunk,
@@ -23,6 +24,7 @@ __all__ = [
     "find_entrance",
     "find_references_to",
     "find_targets",
+    "only_returns",
     "passing_thunk",
     "register_of",
     "tactic_name",
@@ -33,5 +35,5 @@ decoder_package = "capstone"
 
 
 def tactic_name(tactic: int) -> str:
-    """See `Processor`."""
+    """Return the name of a tactic, for reports."""
     return Tactic(tactic).name.lower()

@@ -11,7 +11,7 @@ import ctypes
 import re
 from typing import Any
 
-from optctx.arch.processor import CannotDecodeError
+from optctx.arch.code import CannotDecodeError
 from optctx.arch.x86_64.capstone_library import (
     INSTRUCTION,
     MEMORY,

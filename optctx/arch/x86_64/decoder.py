@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING
 
-from optctx.arch.processor import CannotDecodeError
+from optctx.arch.code import CannotDecodeError
 
 if TYPE_CHECKING:
     from optctx.arch.x86_64.capstone_decoder import CapstoneDecoder

@@ -17,16 +17,27 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from optctx._native import Library
 from optctx._native import find_branches as find_candidates
-from optctx.arch.processor import Entrance, FunctionEntrance
+from optctx.arch.code import Entrance, FunctionEntrance
 from optctx.arch.x86_64.decoder import decoder
 from optctx.arch.x86_64.decoding import LONGEST
 
 _BRANCH = 5  # bytes of call rel32 and jmp rel32
+_RETURNS = re.compile(rb"(\xf3\x0f\x1e\xfa)?\xf3?\xc3")  # ret, perhaps behind endbr64
 _JUMP = b"\xe9"
 
 
+def only_returns(code: bytes) -> bool:
+    """Tell whether a function that begins with this code does nothing."""
+    return _RETURNS.match(code) is not None
+
+
 def find_branches(image: Library, targets: Mapping[int, str]) -> Iterator[Entrance]:
-    """See `Processor`. Each function is decoded from its start up to the candidates."""
+    """Find every branch to one of the targets, in functions whose names have the right prefix.
+
+    `targets`: address -> prefix of the names of the functions whose branches count.
+
+    Each function is decoded from its start up to the candidates.
+    """
     for address, target in find_candidates(image, list(targets)):
         function = image.function_at(address)
         if function is None:
@@ -55,7 +66,13 @@ _LEAVE, _RETURN = b"\xc9", b"\xc3"
 
 
 def thunk(target: int, entry: int, before: int, after: int, skip_answer: int, switch: int) -> bytes:
-    """See `Processor`."""
+    """Make position-independent code that runs instead of `target`.
+
+    It calls `before(entry, arguments)`, which may change the six integer arguments. If the answer is
+    `skip_answer`, the code returns the result that `before` has put behind the arguments. Otherwise it
+    calls `target`, then `after(answer)` unless the answer is 0, and returns the result of `target`.
+    `switch`: the address of a byte; while that is 0, `target` runs as if nothing were there.
+    """
     passed = branch_to(target, is_jump=True)
     rest = [
         _LOAD,
@@ -91,7 +108,13 @@ def thunk(target: int, entry: int, before: int, after: int, skip_answer: int, sw
 
 
 def register_of(words: Sequence[int]) -> int:
-    """See `Processor`. What does not fit in the registers left is in memory, and they stay free."""
+    """Return which of the integer arguments a function has as its last parameter.
+
+    `words`: sizes of all parameters up to that one, of integers, pointers and structs of them, in words.
+    Raises ValueError if it is in memory.
+
+    What does not fit in the registers left is in memory, and they stay free.
+    """
     used = 0
     for size in words[:-1]:
         used += size if used + size <= _REGISTERS else 0
@@ -101,7 +124,10 @@ def register_of(words: Sequence[int]) -> int:
 
 
 def passing_thunk(target: int, entry: int, passing: int) -> bytes:
-    """See `Processor`. It leaves nothing on the stack: `target` may have more arguments, and any result."""
+    """Make code that calls `passing(entry, arguments)`, which may change them, and jumps to `target`.
+
+    It leaves nothing on the stack: `target` may have more arguments, and any result.
+    """
     return b"".join(
         [
             _ENTER,
@@ -116,7 +142,10 @@ def passing_thunk(target: int, entry: int, passing: int) -> bytes:
 
 
 def branch_to(address: int, *, is_jump: bool) -> bytes:
-    """See `Processor`. Goes through r11, which is free there."""
+    """Make a call of an absolute address, or a jump to it.
+
+    Goes through r11, which is free there.
+    """
     return b"\x49\xbb" + struct.pack("<Q", address) + (b"\x41\xff\xe3" if is_jump else b"\x41\xff\xd3")
 
 
@@ -148,7 +177,7 @@ _ARGUMENTS = {7, 6, 2, 1, 8, 9}  # rdi, rsi, rdx, rcx, r8, r9
 
 
 def find_entrance(image: Library, function: int) -> FunctionEntrance | None:
-    """See `Processor`."""
+    """Find where this function can be redirected. Returns None if it does not begin as expected."""
     code = image.initial_bytes(function, _MOST)
     pushed: list[int] = []
     below = at = 0
@@ -171,7 +200,12 @@ def find_entrance(image: Library, function: int) -> FunctionEntrance | None:
 
 
 def entrance_code(entrance: FunctionEntrance, entry: int, before: int) -> bytes:
-    """See `Processor`."""
+    """Make code to run instead of the instruction at the entrance, without the jump back.
+
+    It calls `before(entry, arguments, stack)`. `arguments` points at the six integer arguments, with room
+    for a result behind them, and `stack` at the return address. If the answer is not 0, the function
+    returns that result. Otherwise the function runs.
+    """
     depth = 8 * len(entrance.saved) + entrance.reserved  # bytes from the stack pointer to the return address
     done = _RESULT + _LEAVE + _undo(entrance) + _RETURN
     return b"".join(

@@ -25,7 +25,7 @@ from optctx._native import (
     locate,
     rewrite,
 )
-from optctx.arch.processor import CannotDecodeError, CodeReferences, SiteRefusal
+from optctx.arch.code import CannotDecodeError, CodeReferences, SiteRefusal
 from optctx.arch.x86_64.decoder import decoder
 from optctx.arch.x86_64.decoding import LONGEST, Reference
 from optctx.errors import UnsupportedImageError
@@ -92,7 +92,10 @@ class _Regions:
 def find_references_to(
     image: Library, spans: Sequence[tuple[int, int]], others: Sequence[tuple[int, int]]
 ) -> CodeReferences:
-    """See `Processor`. One scan proposes the places for both."""
+    """Find every run-time reference into the spans, and the accesses at or in the `others`.
+
+    One scan proposes the places for both.
+    """
     to_spans, to_others = find_references_to_each(image, [_native_spans(spans), _native_spans(others)])
     refusals: list[SiteRefusal] = []
     sites = Sites([*_judged(image, to_spans, _Regions(spans), refusals)])
@@ -125,7 +128,7 @@ def _judged(
 def find_targets(
     image: Library, spans: Sequence[tuple[int, int]], functions: Iterable[int]
 ) -> list[tuple[int, int]]:
-    """See `Processor`."""
+    """Find (function, address in the spans that it refers to). `functions`: numbers of their symbols."""
     return [
         (references.function.number, reference.target)
         for references in find_references_in(image, _native_spans(spans), sorted(functions))

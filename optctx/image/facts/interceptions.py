@@ -213,8 +213,8 @@ _MACHINES = (
 
 _PARSER = (
     _parser(PARSE_OPTIONS, ParserFunction.parse),
-    _parser(RESET_OPTIONS, ParserFunction.reset_all),
-    _parser(RESET_PARSER, ParserFunction.reset_parser),
+    _parser(RESET_OPTIONS, ParserFunction.reset),
+    _parser(RESET_PARSER, ParserFunction.reset),
 )
 
 INTERCEPTIONS: Final = (*_WORK, *_MACHINES, *_PARSER)

@@ -249,5 +249,5 @@ VIRTUAL_FUNCTIONS: Final = (
 )
 
 # What invokes the callback that options up to LLVM 21 have unless they are given another: an empty lambda,
-# the initialiser of the member. Later ones have none.
-IDLE_CALLBACK: Final = r"8CallbackMUl.*9_M_invoke"
+# the initialiser of the member, which compilers name after the member or the class. Later ones have none.
+IDLE_CALLBACK: Final = r"(8CallbackM|4llvm2cl(3opt|4list|4bits)I.*E)Ul.*9_M_invoke"

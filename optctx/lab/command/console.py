@@ -35,7 +35,7 @@ from rich.segment import Segment
 from rich.text import Text
 
 from optctx.children.death import printed_to
-from optctx.tables import Table
+from optctx.lab.rich_table import Table
 from optctx.wording import counted, printable
 
 _WIDE = 1000  # characters; tables are no wider than they need to be
@@ -161,14 +161,6 @@ def _descriptor(stream: TextIO) -> int:
         return stream.fileno()
     except (OSError, ValueError):  # a test's
         return -1
-
-
-@contextlib.contextmanager
-def kept_output() -> Iterator[io.StringIO]:
-    """Collect what is printed during the block, as it would be on a pipe."""
-    text = io.StringIO()
-    with contextlib.redirect_stdout(cast(TextIO, _Door(text))):
-        yield text
 
 
 def say(*lines: str) -> None:

@@ -11,7 +11,7 @@ from optctx.errors import OptctxError
 from optctx.outputs import hindrance
 
 # Arguments that name files, of any command.
-_READ = ("file", "files", "old", "harness", "again", "load")
+_READ = ("file", "files", "old", "harness", "load")
 _WRITTEN = ("keep", "storage", "best", "output")
 _MAY_REPLACE = {"best": "load"}
 
@@ -46,7 +46,7 @@ def check_distinct(given: Mapping[str, Any]) -> None:
     """
     read = [(name, each) for name in _READ for each in _listed(given.get(name))]
     if given.get("harness") == "" and given["file"]:
-        from optctx.lab.timing.harness_text import harness_beside  # other commands need not import it
+        from optctx.lab.timing.kernel import harness_beside  # other commands need not import it
 
         read += [("harness", each) for each in filter(None, [harness_beside(given["file"])])]
     sources = {os.path.realpath(path): name for name, path in read}

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, get_args
+from typing import Any, ClassVar
 
 from optctx import OptionContext
-from optctx.compiling import CodeModel, Job, Reloc
-from optctx.compiling.job import TARGET
+from optctx.compiling import Job
 from optctx.errors import OptctxError, UntrustedOptionError, shown
 from optctx.lab.command.console import encodable
 from optctx.lab.command.inputs import read_input
-from optctx.lab.settings import Number, argument, group, positive, setting
+from optctx.lab.llc import target_of
+from optctx.lab.settings import argument, group, setting
 from optctx.process import option_name
 from optctx.toml import read_toml
 
@@ -43,21 +44,14 @@ class Input:
     passes: tuple[str, ...] = setting(
         (), f"pipeline as for `opt -passes` ({PASSES})", metavar="PASSES", several=True
     )
-    triple: str = setting("", "target (the file's own, or this machine's)", metavar="TRIPLE")
-    cpu: str = setting("", "processor, or 'native' for this one (a generic one)", metavar="NAME")
-    features: str = setting("", "such as +avx2,-fma", metavar="LIST")
-    opt_level: int = setting(
-        2,
-        "of the code generator, 0 to 3 (%(default)s)",
-        metavar="N",
-        read=Number(int, "0 to 3", range(4).__contains__),
+    llc: str = setting(
+        "",
+        "the target, as llc takes it: '-mtriple=aarch64-linux-gnu -mcpu=native -mattr=+avx2 -O3 "
+        "-relocation-model=static -code-model=large' (this machine's, a generic processor, -O2, pic)",
+        metavar="'ARGS'",
+        options=True,
     )
-    reloc: str = setting("pic", "relocation model (%(default)s)", choices=get_args(Reloc))
-    code_model: str = setting("default", "of the code generator (%(default)s)", choices=get_args(CodeModel))
-    clang: str = setting("clang", "what compiles C and C++ (%(default)s)", metavar="PROGRAM")
-    clang_options: str = setting(
-        "", "for clang: --clang-options='-Iinclude -DN=8'", metavar="ARGS", options=True
-    )
+    clang: str = setting("clang", "what compiles C and C++, with its options", metavar="'PROGRAM ARGS'")
 
     @property
     def pipelines(self) -> tuple[str, ...]:
@@ -70,15 +64,12 @@ class Input:
         return self if found is None else replace(self, passes=(found,))
 
     def target(self) -> Job:
-        """The job without a module, with the first pipeline. Raises OptctxError for text not in UTF-8."""
+        """The job without a module, with the first pipeline. Raises OptctxError for what cannot be read."""
         texts = [("passes", each) for each in self.pipelines]
-        texts += [(name, getattr(self, name)) for name in ("triple", "cpu", "features", "clang_options")]
-        for name, text in texts:
+        for name, text in [*texts, ("llc", self.llc), ("clang", self.clang)]:
             if encodable(text) != text:
-                option = name.replace("_", "-")
-                raise OptctxError(f"cannot use --{option}: expected UTF-8, found {shown(text)}")
-        target: dict[str, Any] = {name: getattr(self, name) for name in TARGET}
-        return Job("", self.pipelines[0], **target)
+                raise OptctxError(f"cannot use --{name}: expected UTF-8, found {shown(text)}")
+        return Job("", self.pipelines[0], **target_of(self.llc))
 
     def job(self, path: str, *, pipelines: bool = False) -> Job:
         """The job for a file. `pipelines`: the caller tries each of `self.pipelines`; else there is one.
@@ -90,7 +81,7 @@ class Input:
                 f"this command takes one --passes, found {len(self.passes)}; write one pipeline, with commas"
             )
         target = self.target()
-        return replace(target, ir=read_input(path, target, self.clang, self.clang_options))
+        return replace(target, ir=read_input(path, target, self.clang))
 
     def jobs(self, paths: Sequence[str]) -> dict[str, Job]:
         """The jobs for several files, by the name of the file. The caller tries each of `self.pipelines`.
@@ -185,36 +176,33 @@ class Keep:
     """Where an experiment is kept as it goes on."""
 
     title: ClassVar[str] = "kept trials"
-    keep: str | None = setting(None, "append each trial to FILE as soon as it ends", metavar="FILE")
-    resume: bool = setting(False, "go on with the trials in FILE")
+    keep: str | None = setting(
+        None, "append each trial to FILE as soon as it ends, and go on with those in it", metavar="FILE"
+    )
 
-    def __post_init__(self) -> None:
-        """Raise OptctxError for `--resume` without a file."""
-        if self.resume and self.keep is None:
-            raise OptctxError("cannot resume without a file; name the one to go on with: --keep FILE")
+    @property
+    def given(self) -> dict[str, Any]:
+        """The parameters of an experiment."""
+        there = self.keep is not None and os.path.exists(self.keep) and os.path.getsize(self.keep) > 0
+        return {"keep": self.keep, "resume": there}
 
     def interrupted(self, after: str, any_kept: bool = True) -> str:
         """What is said after Ctrl-C. `after`: how much there is by then."""
-        kept = f"; {self.keep} keeps them: go on with --resume" if self.keep and any_kept else ""
+        kept = f"; {self.keep} keeps them: the same command goes on" if self.keep and any_kept else ""
         return f"interrupted after {after}{kept}"
 
 
 @dataclass(frozen=True)
 class Out:
-    """How and where a result is printed. `main` writes the file of `--output`: a command prints."""
+    """How a result is printed."""
 
     title: ClassVar[str] = "output"
     format: str = setting("table", "how to print (%(default)s)", choices=("table", "json", "csv"))
-    output: str | None = setting(None, "write what is printed to FILE instead", short="-o", metavar="FILE")
-    top: int | None = setting(None, "rows of the table (all)", metavar="N", read=positive)
-    sort: str | None = setting(None, "order the rows by a column", metavar="COLUMN")
 
 
-def out(*formats: str, rows: Sequence[str] = (), **top: Any) -> Any:
+def out(*formats: str) -> Any:
     """A field of a command's record for its `Out`.
 
-    `formats`: by default "table", "json" and "csv"; the first is that of the command. `rows`: of "top" and
-    "sort", those that a command has. `top`: arguments for argparse that differ for it.
+    `formats`: by default "table", "json" and "csv"; the first is that of the command.
     """
-    given = {"choices": formats, "default": formats[0]} if formats else {}
-    return group(Out, *{"top", "sort"}.difference(rows), format=given, top=top)
+    return group(Out, format={"choices": formats, "default": formats[0]} if formats else {})

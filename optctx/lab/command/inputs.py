@@ -11,7 +11,7 @@ import sys
 from collections.abc import Mapping
 
 from optctx.compiling import Job, check_readable, why_passes_skip
-from optctx.errors import OptctxError
+from optctx.errors import OptctxError, shown
 from optctx.lab.command.console import note
 from optctx.lab.command.files import read_file
 from optctx.lab.program import SOURCES
@@ -20,15 +20,15 @@ BITCODE = (b"BC\xc0\xde", b"\xde\xc0\x17\x0b")  # bare, and in a wrapper
 _LONGEST = 300  # characters of a message of clang
 
 
-def read_input(path: str, target: Job, clang: str = "clang", options: str = "") -> str | bytes:
+def read_input(path: str, target: Job, clang: str = "clang") -> str | bytes:
     """Read the module in a file, as text or bitcode, for a job with this target. "-" is standard input.
 
-    `clang`: the program for C and C++. `options`: for it, as a shell would split them. A fresh process reads
+    `clang`: the program for C and C++, with its options as a shell would split them. A fresh process reads
     the module first, because a broken one can end the process, or keep LLVM busy for ever. Raises OptctxError
     for a file that cannot be read or compiled, and for a module that LLVM's verifier refuses.
     """
     source = _is_source(path)
-    data = _compile(path, target, clang, options) if source else _read(path)
+    data = _compile(path, target, clang) if source else _read(path)
     try:
         module = data if data.startswith(BITCODE) else data.decode()
     except UnicodeDecodeError:
@@ -65,29 +65,36 @@ def _read(path: str) -> bytes:
     return read_file(path, "C or C++" if _is_source(path) else "LLVM IR or bitcode")
 
 
-def _compile(path: str, target: Job, clang: str, options: str) -> bytes:
+def clang_words(clang: str) -> tuple[str, ...]:
+    """The program, and its options. Raises OptctxError."""
+    try:
+        words = tuple(shlex.split(clang))
+    except ValueError as error:
+        raise OptctxError(f"cannot use --clang {shown(clang)}: {error}") from None
+    if not words:
+        raise OptctxError("cannot use --clang: expected a program, found nothing")
+    return words
+
+
+def _compile(path: str, target: Job, clang: str) -> bytes:
     """Compile a source file to bitcode, without optimisation."""
     from optctx.lab.repeat import Source, front_words
 
     _read(path)  # raises if it cannot be read; clang's error would name clang
-    program = shutil.which(clang)
-    if program is None:
+    words = clang_words(clang)
+    if shutil.which(words[0]) is None:
         raise OptctxError(
-            f"cannot compile {path}: {clang} is not installed; "
+            f"cannot compile {path}: {words[0]} is not installed; "
             "apt-get install clang, or name another one with --clang"
         )
-    try:
-        words = shlex.split(options)
-    except ValueError as error:
-        raise OptctxError(f"cannot use --clang-options: {error}") from None
-    source = Source(path, target, clang=program)
-    done = subprocess.run(front_words(source, words, "-"), stdin=subprocess.DEVNULL, capture_output=True)
+    source = Source(path, target, clang=words)
+    done = subprocess.run(front_words(source, "-"), stdin=subprocess.DEVNULL, capture_output=True)
     if done.returncode:
         raise OptctxError(f"cannot compile {path}: clang says: {_first_error(done.stderr)}")
     if not done.stdout.strip():  # LLVM would take that for an empty module
         raise OptctxError(
-            f"cannot compile {path}: clang gave no module; take out of --clang-options what keeps it from "
-            "that, such as -fsyntax-only"
+            f"cannot compile {path}: clang gave no module; take out of --clang what keeps it from that, "
+            "such as -fsyntax-only"
         )
     return done.stdout
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import ast
-import contextlib
 import importlib
 import inspect
 import itertools
@@ -14,24 +13,21 @@ import textwrap
 from collections.abc import Callable, Container, Iterator, Sequence
 from types import ModuleType
 
-from optctx.errors import EndedEarlyError, OptctxError, ProcessWideOptionError
+from optctx.errors import OptctxError, ProcessWideOptionError
 from optctx.lab.command.console import (
     OutputError,
     abandon,
     complain,
     doors,
-    kept_output,
     prepare_streams,
-    put,
     say,
     talk,
 )
-from optctx.lab.command.files import check_distinct, check_writable, explain
+from optctx.lab.command.files import check_distinct, explain
 from optctx.lab.command.interrupts import Interrupts
 from optctx.lab.command.parser import Parser, add_said, add_talk, check_command, unknown_arguments
 from optctx.lab.command.said import SAID, said_of
 from optctx.lab.settings import add_flags, taken
-from optctx.outputs import OUT_OF, write_whole
 
 # In the order of the help. What a command takes and does is in a module with its name (see `_add_command`).
 COMMANDS = {
@@ -48,16 +44,15 @@ COMMANDS = {
 _LLVM_OPTION = re.compile(r"-[\w]{2}")
 
 
-DONE, FAILED, WRONG, EARLY = range(4)
+DONE, FAILED, WRONG = range(3)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command. `argv`: the arguments without the program's name, by default those of this process.
 
-    Returns the exit status: 0; 1 if a check failed, such as `sweep --verify`; 2 for bad
-    arguments or input; 3 where it ended early for no fault of the arguments, such as a full disk; 130 after
-    Ctrl-C, 143 after SIGTERM, 129 after SIGHUP. Raises SystemExit, as argparse does, for --help and
-    --version.
+    Returns the exit status: 0; 1 if a check failed, such as `sweep --verify`; 2 for bad arguments or input,
+    and where it ended early, as on a full disk; 130 after Ctrl-C, 143 after SIGTERM (and 129 after SIGHUP).
+    Raises SystemExit, as argparse does, for --help and --version.
     """
     return guarded(lambda: _run(argv))
 
@@ -77,7 +72,7 @@ def _guarded(run: Callable[[], int], interrupts: Interrupts) -> int:
     prepare_streams()
     if sys.stdout is None:
         complain("cannot write to standard output: it is closed")
-        return EARLY
+        return WRONG
     stdout = sys.stdout
     try:
         with doors(stdout):
@@ -88,35 +83,32 @@ def _guarded(run: Callable[[], int], interrupts: Interrupts) -> int:
     except OutputError as error:
         complain(str(error))
         abandon(stdout)
-        return EARLY
+        return WRONG
     except KeyboardInterrupt as interrupt:  # with what the command says of its results, if it has any
         complain(str(interrupt) or "interrupted")
         return interrupts.status
     except Exception as error:
-        words, status = _judged(error)
+        words = _judged(error)
         if not words:
             raise
         complain(words)
-        return status
+        return WRONG
 
 
-def _judged(error: Exception) -> tuple[str, int]:
-    """One line for an error that is expected, or "", and the exit status."""
+def _judged(error: Exception) -> str:
+    """One line for an error that is expected, or ""."""
     match error:
         case ProcessWideOptionError():
-            return f"cannot set {error.name!r} in this command: {error.reason}; leave it out", WRONG
-        case EndedEarlyError():
-            return str(error), EARLY
+            return f"cannot set {error.name!r} in this command: {error.reason}; leave it out"
         case OptctxError():
-            return str(error), WRONG
+            return str(error)
         case OSError():
-            return explain(error), EARLY if error.errno in OUT_OF else WRONG
+            return explain(error)
         case MemoryError():
-            return "cannot go on: this process gets no more memory (`ulimit -v` shows a limit)", EARLY
+            return "cannot go on: this process gets no more memory (`ulimit -v` shows a limit)"
         case RuntimeError() if "start new thread" in str(error):
-            limits = "`ulimit -u` and `ulimit -v` show limits"
-            return f"cannot go on: no more threads can be started ({limits})", EARLY
-    return "", WRONG
+            return "cannot go on: no more threads can be started (`ulimit -u` and `ulimit -v` show limits)"
+    return ""
 
 
 def _run(argv: Sequence[str] | None) -> int:
@@ -125,38 +117,12 @@ def _run(argv: Sequence[str] | None) -> int:
         talk(quiet=arguments.quiet, verbose=arguments.verbose)
         check_distinct(vars(arguments))
         given = taken(arguments, arguments.command_module.Arguments)
-        with _output(given.out.output):
-            status: int = arguments.command_module.run(given) or DONE
+        status: int = arguments.command_module.run(given) or DONE
     except (KeyboardInterrupt, OptctxError, SystemExit):  # it may have printed help, or what was found so far
         sys.stdout.flush()
         raise
     sys.stdout.flush()
     return status
-
-
-@contextlib.contextmanager
-def _output(path: str | None) -> Iterator[None]:
-    """Have what the command prints replace the file of `--output`, also where it ends early.
-
-    Where the file cannot be written in the end, it is printed.
-    """
-    if path is None:
-        yield
-        return
-    check_writable(path)
-    ended, stdout = False, sys.stdout
-    with kept_output() as text:
-        try:
-            yield
-            ended = True
-        finally:
-            if ended or text.tell():
-                try:
-                    write_whole(path, text.getvalue().encode(errors="backslashreplace"))
-                except OptctxError:
-                    with contextlib.redirect_stdout(stdout):
-                        put(text.getvalue(), end="")
-                    raise
 
 
 def parse(argv: Sequence[str]) -> argparse.Namespace:

@@ -7,7 +7,7 @@ compares with another LLVM: names that came and went, types, defaults, choices, 
     optctx options 'unroll-*'
     optctx options unroll-count
     optctx options inline --type int --format json
-    optctx options --format json -o old.json
+    optctx options --format json > old.json
     optctx options --against old.json
 """
 
@@ -24,8 +24,8 @@ from optctx.errors import OptctxError, shown
 from optctx.lab.command.console import encodable, printed, say, show
 from optctx.lab.command.files import read_file
 from optctx.lab.command.groups import Out, out
+from optctx.lab.rich_table import Table
 from optctx.lab.settings import argument, setting
-from optctx.tables import Table
 from optctx.wording import did_you_mean, nearest
 
 # As in Option.type and Option.scope

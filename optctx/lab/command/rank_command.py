@@ -18,9 +18,9 @@ from optctx.lab.command.groups import Base, File, Input, Keep, Out, Try, out
 from optctx.lab.command.inputs import note_skipped
 from optctx.lab.outcome import Limits
 from optctx.lab.rank import Effect, Estimate, Ranking, rank
+from optctx.lab.rich_table import Table
 from optctx.lab.settings import group, positive, seconds, setting
 from optctx.lab.tables import percent, record, table_of
-from optctx.tables import Table
 from optctx.wording import counted
 
 _CSV = (
@@ -74,7 +74,7 @@ class Arguments(File):
     own: Rank = group(Rank)
     keep: Keep = group(Keep)
     limits: Limits = group(Limits)
-    out: Out = out(rows=("top",))
+    out: Out = out()
 
 
 def run(given: Arguments) -> int:
@@ -92,7 +92,7 @@ def run(given: Arguments) -> int:
                 ranking = rank(
                     job,
                     **own,
-                    **vars(given.keep),
+                    **given.keep.given,
                     values=given.varied.tries,
                     every=values == "all",
                     limits=given.limits,
@@ -125,9 +125,7 @@ def print_ranking(ranking: Ranking, out: Out) -> None:
     if printed(out.format, lambda: _data(ranking), lambda: _rows(ranking)):
         return
     if ranking.changing:
-        show(_table(ranking, out.top))
-        if out.top is not None and out.top < len(ranking.changing):
-            say(f"{out.top} of {counted(len(ranking.changing), 'option')} that change the output")
+        show(_table(ranking))
         say("")
     if ranking.dead:
         show(_dead(ranking))
@@ -135,8 +133,8 @@ def print_ranking(ranking: Ranking, out: Out) -> None:
     say(*_not_tried(ranking), *ranking.summary())
 
 
-def _table(ranking: Ranking, top: int | None) -> Table:
-    """The options that change the output, the largest effect first; at most `top` of them."""
+def _table(ranking: Ranking) -> Table:
+    """The options that change the output, the largest effect first."""
     columns: dict[str, Callable[[Effect], str]] = {
         "option": lambda effect: effect.option,
         "type": lambda effect: effect.type,
@@ -146,7 +144,7 @@ def _table(ranking: Ranking, top: int | None) -> Table:
         "object bytes": lambda effect: percent(ranking.change(effect.best, "size")),
         "values": lambda effect: str(len(effect.trials)),
     }
-    return table_of(ranking.changing[:top], columns, whole=[*columns], right=[*columns][4:])
+    return table_of(ranking.changing, columns, whole=[*columns], right=[*columns][4:])
 
 
 def _dead(ranking: Ranking) -> Table:

@@ -17,8 +17,8 @@ from optctx.lab.command.console import complain_printed, printed, say, show
 from optctx.lab.command.groups import Base, File, Input, Out, out
 from optctx.lab.experiment import judge_targets
 from optctx.lab.recording import Recorded, recorded
+from optctx.lab.rich_table import Table
 from optctx.lab.settings import group
-from optctx.tables import Table
 from optctx.wording import counted
 
 

@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from optctx.errors import Interrupted, OptctxError
 from optctx.lab.command.console import printed, say, status
 from optctx.lab.command.groups import Base, File, Input, Out, out
+from optctx.lab.command.inputs import clang_words
 from optctx.lab.outcome import Limits
 from optctx.lab.reduce import Reduced, reduce_options
 from optctx.lab.repeat import Source, shell_lines, shown_lines
@@ -44,7 +45,7 @@ def run(given: Arguments) -> None:
         raise OptctxError("nothing to reduce: give the options with --set or --load")
     read = given.input.under(given.base)
     job = replace(read.job(given.file), options=options)
-    source = Source(given.file, job, clang=read.clang, clang_options=read.clang_options)
+    source = Source(given.file, job, clang=clang_words(read.clang))
     try:
         with status() as tell:
             found = reduce_options(job, given.command, limits=given.limits, progress=tell)

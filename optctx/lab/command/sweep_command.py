@@ -1,7 +1,7 @@
 """Compile each file once per combination of option values and compare what comes out. The combinations are
 compiled on threads of a worker process. A combination that LLVM refuses, that crashes LLVM or that takes too
 long is a row with that state. Exit status 1 if --verify finds a difference, 2 for bad input and if --verify
-cannot compare a row, 3 if the sweep ended early, 130 after Ctrl-C, 143 after SIGTERM.
+cannot compare a row, 130 after Ctrl-C, 143 after SIGTERM.
 
     optctx sweep kernel.ll --try unroll-count=1,2,4,8 --verify
     optctx sweep kernel.ll --try unroll-count=1..64:step=9 --keep sweep.trials
@@ -23,10 +23,8 @@ from optctx.lab.settings import group, positive, setting
 from optctx.lab.space import PASSES, parse_space
 from optctx.lab.sweep import sweep
 from optctx.lab.tables import (
-    check_column,
     record,
     settings_text,
-    sorted_trials,
     summary,
     trial_rows,
     trial_table,
@@ -59,21 +57,19 @@ class Arguments(Files):
     own: Sweep = group(Sweep)
     keep: Keep = group(Keep)
     limits: Limits = group(Limits)
-    out: Out = out(rows=("sort",))
+    out: Out = out()
 
 
 def run(given: Arguments) -> int:
     """Compile all combinations, and print them; after Ctrl-C those so far. Raises OptctxError and OSError.
 
-    Returns 1 if a fresh process differs, 2 if one could not compare, and 3 if the file of trials was lost.
+    Returns 1 if a fresh process differs, and 2 if one could not compare.
     """
     out, keep, goal = given.out, given.keep, goal_named(given.own.by)
     read = given.input.under(given.base)
     with given.base.context():
         space = parse_space(given.varied.tries, read.pipelines)
         names = [each for each in space.names if each != PASSES]
-        if out.sort:
-            check_column(out.sort, names)  # now rather than after minutes of work
         jobs = read.jobs(given.files)
         skipped = note_skipped(jobs)
         found: list[Trial] = []
@@ -84,7 +80,7 @@ def run(given: Arguments) -> int:
                     jobs,
                     space,
                     **vars(given.own),
-                    **vars(keep),
+                    **keep.given,
                     limits=given.limits,
                     baseline=bool(names) and out.format == "table",
                     on_trial=found.append,
@@ -114,8 +110,6 @@ def _differ(trials: Sequence[Trial], file: str) -> bool:
 
 def print_trials(trials: Sequence[Trial], out: Out, goal: Goal, lines: Counter[str] | None = None) -> None:
     """Print the trials, what LLVM printed, and what differs from fresh processes."""
-    if out.sort:
-        trials = sorted_trials(trials, out.sort)
     own = [trial for trial in trials if trial.number >= 0]
     if not printed(out.format, lambda: list(map(record, own)), lambda: trial_rows(own)) and trials:
         files = len({trial.file for trial in own})

@@ -1,12 +1,10 @@
 """Compile a file under a base and under each --against, compare what the code computes, and time both in the
 same rounds on one processor. What was faster is measured a second time. Exit status 0 if a gain is confirmed,
-1 if none is or a result is wrong, 2 for bad input, 3 if the processor stays taken by another measurement, 130
-after Ctrl-C.
+1 if none is or a result is wrong, 2 for bad input, 130 after Ctrl-C.
 
     optctx time kernel.c --against='-force-vector-width=8 -unroll-count=4'
-    optctx time kernel.c --entry total > kernel.toml   # the harness to fill in
+    optctx time kernel.c > kernel_harness.py   # the harness to fill in
     optctx time kernel.c --against=-unroll-count=4 --command './time-it.sh {object}'
-    optctx time --again study.wrong/case.toml
 """
 
 from __future__ import annotations
@@ -15,34 +13,28 @@ from dataclasses import dataclass
 
 from optctx.errors import Interrupted, OptctxError
 from optctx.lab.command.console import printed, put, say, show, status
-from optctx.lab.command.groups import FILE, Base, Input, Out, out
+from optctx.lab.command.groups import Base, File, Input, Out, out
 from optctx.lab.outcome import Limits
-from optctx.lab.settings import argument, group, setting
+from optctx.lab.rich_table import Table
+from optctx.lab.settings import group, setting
 from optctx.lab.timing import (
     Compared,
     Measuring,
     NoHarnessError,
     compare_settings,
-    find_harness,
-    read_case,
 )
-from optctx.tables import Table
 
 
 @dataclass(frozen=True)
-class Arguments:
+class Arguments(File):
     """What `optctx time` takes."""
 
-    file: str | None = argument(FILE, None, metavar="FILE", nargs="?")
     against: tuple[str, ...] = setting(
         (),
         "options on top of the base's, as opt takes them; repeat for more sets",
         metavar="'ARGS'",
         several=True,
         options=True,
-    )
-    again: str | None = setting(
-        None, "instead of a file: run a case of a wrong result again", metavar="CASE.toml"
     )
     input: Input = group(Input)
     base: Base = group(Base)
@@ -53,29 +45,14 @@ class Arguments:
 
 def run(given: Arguments) -> int:
     """Time, and print the rows. Raises OptctxError and OSError."""
-    if given.again is not None:
-        if given != Arguments(again=given.again, out=given.out):
-            raise OptctxError(
-                "a case has a module, options, a harness and a tolerance of its own; leave out FILE and all "
-                "flags beside --again, --format and --output"
-            )
-        outcome = read_case(given.again).run()
-        if not printed(given.out.format, lambda: outcome):
-            say(f"{outcome.state}{': ' if outcome.error else ''}{outcome.error}")
-        return 0 if outcome.state == "ok" else 1
-    if given.file is None:
-        raise OptctxError("nothing to time: name a FILE and options for --against, or a case with --again")
     measuring = given.measuring
     job = given.input.under(given.base).job(given.file)
-    if measuring.command and measuring != Measuring(
-        command=measuring.command, measure_seconds=measuring.measure_seconds
-    ):
+    if measuring.command and measuring.harness:
         raise OptctxError(
-            "a command runs the object itself and compares no results; leave out --command, or --entry, "
-            "--harness, --tolerance and --processor"
+            "a command runs the object itself and compares no results; leave out --command or --harness"
         )
     try:
-        harness = None if measuring.command else find_harness(measuring, given.file, job)
+        kernel = None if measuring.command else measuring.kernel(given.file, job)
     except NoHarnessError as error:
         put(error.text, end="")
         raise
@@ -85,7 +62,7 @@ def run(given: Arguments) -> int:
         with status() as tell:
             found = compare_settings(
                 job,
-                harness,
+                kernel,
                 given.against,
                 base=given.base.context().args(),
                 measuring=measuring,
@@ -116,5 +93,4 @@ def _summary(found: Compared) -> list[str]:
     ]
     if gains and (ratio := gains[0].ratio) is not None:
         words = f"fastest: {' '.join(gains[0].options)}, {ratio.middle:.2f} times as fast as the base"
-    waited = "" if found.command else f"; {found.waited:.0%} of the time for other processes"
-    return [*wrong, words, f"{found.conditions}{waited}"]
+    return [*wrong, words]

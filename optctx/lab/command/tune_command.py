@@ -23,13 +23,12 @@ from optctx.errors import EndedEarlyError, Interrupted, OptctxError, shown
 from optctx.lab.command.console import note, printed, progress_bar, put, say, show
 from optctx.lab.command.files import check_writable
 from optctx.lab.command.groups import Base, File, Input, Out, Try, out
-from optctx.lab.command.inputs import note_skipped
+from optctx.lab.command.inputs import clang_words, note_skipped
 from optctx.lab.outcome import Limits
 from optctx.lab.repeat import Source
-from optctx.lab.settings import group, positive, setting
+from optctx.lab.settings import group, setting
 from optctx.lab.space import PASSES, Space, overrides_of, parse_space
-from optctx.lab.timing import Harness, Measuring, NoHarnessError, find_harness
-from optctx.lab.timing.harness_text import harness_place
+from optctx.lab.timing import Kernel, Measuring, NoHarnessError
 from optctx.lab.trial import Goal, Trial
 from optctx.lab.tuning import Objective, Tuned, tune
 from optctx.lab.tuning.objectives import objective_named
@@ -38,7 +37,6 @@ from optctx.lab.tuning.results import progress
 from optctx.lab.tuning.search import Search
 from optctx.lab.tuning.studies import Storage, need_optuna
 from optctx.lab.tuning.tables import as_data, as_rows, as_table, ending, figure_text, summary
-from optctx.outputs import hindrance
 
 _PROPOSED = 8  # options, where none is given
 _ROWS = 10  # of the table
@@ -50,15 +48,9 @@ class Tune:
 
     title: ClassVar[str] = "goal"
 
-    propose: int | None = setting(
-        None,
-        f"also try the N options that change the goal most ({_PROPOSED}, without --try)",
-        metavar="N",
-        read=positive,
-    )
     by: tuple[str, ...] = setting(
         (),
-        "size, instructions, compile-time, time (of one call of --entry) or command; repeat for a Pareto "
+        "size, instructions, compile-time, time (of one call) or command; repeat for a Pareto "
         "front (time if there is a harness, or size)",
         metavar="GOAL[:max]",
         several=True,
@@ -76,10 +68,6 @@ class Kept:
         "make or continue a study of Optuna's in a file, or in a database such as sqlite:///night.db",
         metavar="FILE|URL",
     )
-    study: str | None = setting(None, "its name there (the file's)", metavar="NAME")
-
-    def name(self, file: str) -> str:
-        return os.path.basename(file) if self.study is None else self.study
 
 
 @dataclass(frozen=True)
@@ -89,24 +77,15 @@ class Results:
     title: ClassVar[str] = "results"
 
     best: str | None = setting(None, "write the best options, for --load", metavar="FILE")
-    wrong: str | None = setting(
-        None, "where to put what reproduces wrong results (beside FILE of --storage)", metavar="FOLDER"
-    )
 
     def check(self, objectives: int) -> None:
-        """Raise OptctxError for a file or folder that nothing could be written to in the end."""
+        """Raise OptctxError for a file that could not be written in the end."""
         if self.best and objectives > 1:
             raise OptctxError(
                 "several objectives have no best set to write; take --best out, or name one objective"
             )
         if self.best:
             check_writable(self.best)
-        if self.wrong is not None:
-            folder = self.wrong
-            while folder and not os.path.lexists(folder):
-                folder = os.path.dirname(folder)  # what is missing is made
-            if problem := hindrance(os.path.join(folder, "a new file")):
-                raise OptctxError(f"cannot write into {self.wrong}: {problem}")
 
 
 @dataclass(frozen=True)
@@ -122,7 +101,7 @@ class Arguments(File):
     limits: Limits = group(Limits)
     kept: Kept = group(Kept)
     results: Results = group(Results)
-    out: Out = out(rows=("top",), default=_ROWS, help="rows of the table (%(default)s)")
+    out: Out = out()
 
 
 def run(given: Arguments) -> None:
@@ -133,8 +112,8 @@ def run(given: Arguments) -> None:
     with base:
         read = given.input.under(given.base)
         prepared = _prepared(given, read)
-        clang = {"clang": read.clang, "clang_options": read.clang_options}
-        source = Source(given.file, prepared.job, options=tuple(base.args()), **clang)
+        options = tuple(base.args())
+        source = Source(given.file, prepared.job, clang=clang_words(read.clang), options=options)
         try:
             found = _searched(given, prepared)
         except Interrupted as interrupt:
@@ -162,9 +141,8 @@ def _searched(given: Arguments, prepared: _Prepared) -> Tuned:
             prepared.objectives,
             given.search,
             storage=given.kept.storage,
-            study=given.kept.name(given.file),
+            study=os.path.basename(given.file),
             limits=given.limits,
-            wrong=given.results.wrong,
             on_trial=_Progress([each.goal for each in prepared.objectives], step).add,
         )
 
@@ -193,16 +171,16 @@ class _Prepared:
 
 def _prepared(given: Arguments, read: Input) -> _Prepared:
     """The search, after everything that can be judged before anything is compiled."""
-    own, limits, measuring = given.own, given.limits, given.measuring
-    goals = _goals_of(own.by, measuring)
+    limits, measuring = given.limits, given.measuring
+    goals = _goals_of(given.own.by, measuring)
     given.results.check(len(goals))
     space = parse_space(given.varied.tries, read.pipelines)  # now rather than after minutes of work
     job = read.job(given.file, pipelines=True)
     note_skipped({given.file: job})
     objectives, hint = _objectives_of(goals, measuring, given.file, job, helping=not space.dimensions)
-    if wanted := own.propose or (0 if space.dimensions else _PROPOSED):
+    if not space.dimensions:
         kept = _kept_space(given.kept, given.file, read, space)
-        space = kept or _proposed(job, space, objectives, wanted, limits, given.search.seconds)
+        space = kept or _proposed(job, space, objectives, limits, given.search.seconds)
     return _Prepared(job, space, objectives, hint)
 
 
@@ -230,13 +208,13 @@ def _objectives_of(
     The second result is for the end of a search by size, if `helping`: a harness to fill in. Raises
     OptctxError for a harness that does not call what the module has; one to fill in is printed before.
     """
-    if not goals and (measuring.harness or measuring.entry or os.path.exists(harness_place(file))):
+    if not goals and measuring.wants_time(file):
         goals = ["time"]
     called = any(goal.partition(":")[0] == "time" for goal in goals)
-    harness, hint = Harness("main"), ""
+    kernel, hint = Kernel("main"), ""
     if called or (helping and not goals):
         try:
-            harness = find_harness(measuring, file, job)
+            kernel = measuring.kernel(file, job)
         except NoHarnessError as error:
             if called:
                 put(error.text, end="")
@@ -245,18 +223,18 @@ def _objectives_of(
         except OptctxError:
             if called:
                 raise
-    settings = {**vars(measuring), "seconds": measuring.measure_seconds, "harness": harness}
+    settings = {**vars(measuring), "kernel": kernel}
     return [objective_named(text, **settings) for text in goals or ["size"]], hint
 
 
 def _proposed(
-    job: Job, space: Space, objectives: list[Objective], count: int, limits: Limits, seconds: float | None
+    job: Job, space: Space, objectives: list[Objective], limits: Limits, seconds: float | None
 ) -> Space:
     """The space with the options that change the goal most, of which the reader is told."""
     with progress_bar("choosing options", ()) as step:
         found = propose(
             job,
-            count,
+            _PROPOSED,
             objective=objectives[0],
             exclude=space.names,
             seconds=seconds,
@@ -273,7 +251,7 @@ def _kept_space(kept: Kept, file: str, given: Input, wanted: Space) -> Space | N
 
     None if there is no such study. Raises OptctxError for one that does not try what is wanted.
     """
-    opened, name = Storage(kept.storage), kept.name(file)
+    opened, name = Storage(kept.storage), os.path.basename(file)
     try:
         identity = opened.identity(name)
     finally:
@@ -285,7 +263,7 @@ def _kept_space(kept: Kept, file: str, given: Input, wanted: Space) -> Space | N
     if other := [text for text in wanted.texts() if text not in space.texts()]:
         raise OptctxError(
             f"cannot continue the study {shown(name)} in {opened.named}: it does not try {other[0]}; repeat "
-            "its arguments, or give another name with --study"
+            "its arguments, or name another storage"
         )
     return space
 
@@ -297,9 +275,8 @@ def print_found(found: Tuned, out: Out, source: Source, saved: str | None = None
     """
     if printed(out.format, lambda: as_data(found), lambda: as_rows(found)):
         return
-    top = out.top or _ROWS
-    show(as_table(found, top))
-    say(*summary(found, top))
+    show(as_table(found, _ROWS))
+    say(*summary(found, _ROWS))
     if found.finished and (lines := ending(found, source, saved)):
         say(*lines)
 

@@ -1,51 +1,36 @@
 """Run time of compiled code, measured honestly; outputs compared."""
 
-from optctx.lab.timing.bench import Bench, check
-from optctx.lab.timing.cases import Case, read_case
-from optctx.lab.timing.harness import Array, Harness, Kind, Value
-from optctx.lab.timing.harness_text import NoHarnessError, find_harness, harness_of
-from optctx.lab.timing.measuring import Measuring
-from optctx.lab.timing.processors import Conditions, ProcessorLock, conditions, processors
-from optctx.lab.timing.results import (
-    Budget,
-    Clock,
+from optctx.lab.timing.bench import (
+    Bench,
+    CommandBench,
     Confirmation,
-    Difference,
-    Interval,
+    KernelBench,
     Measurement,
     Outcome,
     Timing,
-    Tolerance,
+    harness_of,
 )
-from optctx.lab.timing.settings_compared import Compared, Row, compare_settings
+from optctx.lab.timing.compare import Compared, Row, compare_settings
+from optctx.lab.timing.intervals import Interval
+from optctx.lab.timing.kernel import Harness, Kernel, NoHarnessError, find_kernel
+from optctx.lab.timing.measuring import Measuring
 
 __all__ = [
-    "Array",
     "Bench",
-    "Budget",
-    "Case",
-    "Clock",
+    "CommandBench",
     "Compared",
-    "Conditions",
     "Confirmation",
-    "Difference",
     "Harness",
     "Interval",
-    "Kind",
+    "Kernel",
+    "KernelBench",
     "Measurement",
     "Measuring",
     "NoHarnessError",
     "Outcome",
-    "ProcessorLock",
     "Row",
     "Timing",
-    "Tolerance",
-    "Value",
-    "check",
     "compare_settings",
-    "conditions",
-    "find_harness",
+    "find_kernel",
     "harness_of",
-    "processors",
-    "read_case",
 ]

@@ -1,198 +1,402 @@
-"""Check and time candidates against a base, in processes of their own, or by what a command prints."""
+"""Candidates checked and timed beside a base, in rounds: as often as it takes to tell which is faster."""
 
 from __future__ import annotations
 
+import functools
+import hashlib
 import os
+import platform
 import random
 import tempfile
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack, suppress
+from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from msgspec.structs import replace
-
-from optctx.children.answers import Talk
-from optctx.children.death import Death
+from optctx.children.death import End
+from optctx.children.limits import Limits
 from optctx.children.pool import SharedPool
 from optctx.errors import EndedEarlyError, OptctxError, shown
 from optctx.lab.program import NoNumberError, Programs, number_of, object_words, with_object
-from optctx.lab.timing.caller import compile_caller
-from optctx.lab.timing.harness import Harness
-from optctx.lab.timing.helper import (
-    AGAIN,
-    BASE,
-    Checked,
-    Examine,
-    Ready,
-    Round,
-    Rounded,
-    Setup,
-    prepare,
-    serve,
-)
-from optctx.lab.timing.results import Clock, Outcome, Tolerance
-from optctx.lab.timing.rounds import Rounds
+from optctx.lab.timing.intervals import Interval, interval, is_gain
+from optctx.lab.timing.kernel import Harness, Kernel, read_harness
+from optctx.lab.timing.loaded import AGAIN, BASE, check, check_base, prepare, sample_all
 
-T = TypeVar("T")
-_GRACE = 10.0  # seconds that the helper has to end
+R = TypeVar("R")
+# (objects by name, seed) -> as `Bench._sample`
+Sample = Callable[[Mapping[str, bytes], int], "dict[str, float] | Outcome"]
+
+_LEAST_ROUNDS = 10  # fewer say too little about the median
+_STEP = 5  # rounds between two looks at the intervals
+_LOOK = 500  # resamples of such a look
+_GROUP = 8  # candidates that are sampled in turn with one base
+_WIDTH = 0.02  # of an interval, as a part of its median, that is narrow enough
+_MOST_ROUNDS = 100
+_SLOWER = 20  # times as long as the base that a candidate may take
+_SETTLING = 30.0  # seconds, beside those of calls, in which a child runs the harness and loads objects
+_LAST = 200  # characters of what a child printed, in an error
+_MOST_WRITTEN = 1 << 28  # bytes of a file that a kernel may write
 
 _pool = SharedPool(prepare)
 
 
-class Bench(Rounds):
-    """A helper process that runs candidates against one base on one processor. A context manager, for one
-    thread at a time. It can be entered again, with a new helper.
+@dataclass(frozen=True)
+class Outcome:
+    """What running a candidate came to. "failed": it could not be loaded, or a command said so."""
 
-    Entering takes the processor's lock and runs the base twice. It raises OptctxError if the base crashes,
-    takes longer than `timeout` seconds, or gives two different outputs; and EndedEarlyError if the processor
-    stays taken for `patience` seconds. `processor`: None takes any that is free. `clock`: "cpu" counts the
-    time that the processor works for the kernel, "wall" the time that goes by. Nothing that a candidate does
-    reaches this process or the measurement of another candidate. `lock`: whether to take a processor at all;
-    without one there is nothing to be measured, and candidates are checked only.
+    state: End
+    error: str = ""
+
+
+@dataclass(frozen=True)
+class Timing:
+    """How long one call takes, and how many times as fast as the base it is: `ratio` is base / this.
+
+    Both None unless the outcome is "ok". The base's own ratio is that to a second copy of itself. Of a
+    command, `seconds` is what it prints.
+    """
+
+    outcome: Outcome
+    seconds: Interval | None = None
+    ratio: Interval | None = None
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """Base and candidates, timed in the same rounds. `noise`: the ratio of the base to a second copy."""
+
+    base: Timing
+    candidates: dict[str, Timing]
+    noise: Interval
+
+    def faster(self) -> list[str]:
+        """Names of candidates whose whole interval lies above 1 and above the noise, the fastest first.
+
+        Each is faster in this measurement; `confirm` tells whether it is in another one.
+        """
+        above = [
+            (timing.ratio.middle, name)
+            for name, timing in self.candidates.items()
+            if timing.ratio is not None and is_gain(timing.ratio, self.noise)
+        ]
+        return [name for _, name in sorted(above, reverse=True)]
+
+
+@dataclass(frozen=True)
+class Confirmation:
+    """A second measurement of one candidate, in other processes and another order.
+
+    `gain`: both intervals are above 1, and the second above its noise. `second` is the one to announce: the
+    first may have been picked because it was high.
+    """
+
+    gain: bool
+    first: Interval
+    second: Interval | None
+    noise: Interval
+    outcome: Outcome
+
+    def __str__(self) -> str:
+        if self.second is None:
+            return f"no gain: {self.outcome.error or self.outcome.state}"
+        times = f"{self.second.middle:.2f} times as fast ({self.second.low:.2f} to {self.second.high:.2f})"
+        if self.gain:
+            return f"{times}, confirmed"
+        noise = f"the base against itself {self.noise.low:.2f} to {self.noise.high:.2f}"
+        return f"no gain: {times} in the second check, {noise}"
+
+
+class Bench:
+    """Measures candidates against a base. A subclass runs them: each alone to judge it, all in rounds."""
+
+    def __init__(self, base: bytes) -> None:
+        self._base = base
+        self._outcomes: dict[str, Outcome] = {}  # by digest
+
+    def _start(self, stack: ExitStack) -> None:
+        """Run the base, and leave to the stack what ends with a measurement.
+
+        Raises OptctxError if the base cannot be measured.
+        """
+        raise NotImplementedError
+
+    def _judge(self, code: bytes) -> Outcome:
+        """Run a candidate once, and judge what it does."""
+        raise NotImplementedError
+
+    def _sample(self, objects: Mapping[str, bytes], seed: int) -> dict[str, float] | Outcome:
+        """Run all of them, in an order that the seed says, the base among them under BASE.
+
+        Return their ratios to the base, and under "" the base's own figure; or how that ended.
+        """
+        raise NotImplementedError
+
+    def check(self, candidates: Mapping[str, bytes]) -> dict[str, Outcome]:
+        """Run each candidate once beside the base. Raises OptctxError if the base cannot be measured."""
+        with ExitStack() as stack:
+            self._start(stack)
+            return self._check(candidates)
+
+    def _check(self, candidates: Mapping[str, bytes]) -> dict[str, Outcome]:
+        digests = _digests(candidates)
+        for name, digest in digests.items():
+            if digest not in self._outcomes:
+                self._outcomes[digest] = self._judge(candidates[name])
+        return {name: self._outcomes[digest] for name, digest in digests.items()}
+
+    def measure(
+        self,
+        candidates: Mapping[str, bytes],
+        *,
+        seconds: float = 5.0,
+        seed: int = 0,
+        confidence: float = 0.95,
+    ) -> Measurement:
+        """Time the candidates that are right, in rounds, at least ten.
+
+        In a round, base and candidates are sampled in turn, in random order. Rounds go on until the intervals
+        are narrow or the seconds are over. Raises OptctxError if the base cannot be run.
+        """
+        started = time.monotonic()
+        with ExitStack() as stack:
+            self._start(stack)
+            self._check(candidates)
+            digests = _digests(candidates)
+            codes = {digest: candidates[name] for name, digest in digests.items()}
+            right = [digest for digest in codes if self._outcomes[digest].state == "ok"]
+            groups = [right[start : start + _GROUP] for start in range(0, len(right) or 1, _GROUP)]
+            sums = [
+                _Sums(self._base, {digest: codes[digest] for digest in group}, confidence, seed + place)
+                for place, group in enumerate(groups)
+            ]
+            for place, each in enumerate(sums):
+                share = (seconds - (time.monotonic() - started)) / (len(sums) - place)
+                each.run(self._sample, share)
+        timings = {digest: timing for each in sums for digest, timing in each.timings().items()}
+        noise = interval([ratio for each in sums for ratio in each.ratios[AGAIN]], confidence, seed)
+        return Measurement(
+            Timing(Outcome("ok"), sums[0].seconds(), noise),
+            {name: timings.get(digest, Timing(self._outcomes[digest])) for name, digest in digests.items()},
+            noise,
+        )
+
+    def confirm(
+        self, candidate: bytes, first: Interval, *, seconds: float = 5.0, seed: int = 1
+    ) -> Confirmation:
+        """Measure one candidate again, at 99 %.
+
+        `first` is its ratio in the measurement from which it was picked. The second one shares nothing with
+        that, if `seed` is another: new processes, and another order.
+        """
+        found = self.measure({"candidate": candidate}, seconds=seconds, seed=seed, confidence=0.99)
+        timing = found.candidates["candidate"]
+        gain = timing.ratio is not None and first.low > 1 and is_gain(timing.ratio, found.noise)
+        return Confirmation(gain, first, timing.ratio, found.noise, timing.outcome)
+
+
+@dataclass
+class _Sums:
+    """What the rounds of a group of candidates give, by their digests."""
+
+    base: bytes
+    living: dict[str, bytes]
+    confidence: float
+    seed: int
+    ratios: dict[str, list[float]] = field(default_factory=dict)  # to the base, one for each round
+    figures: list[float] = field(default_factory=list)  # of the base
+    dead: dict[str, Outcome] = field(default_factory=dict)
+
+    def run(self, sample: Sample, seconds: float) -> None:
+        """Run rounds until the intervals are narrow or time is over."""
+        deadline = time.monotonic() + seconds
+        while True:
+            self._round(sample)
+            done = len(self.figures)
+            if done < _LEAST_ROUNDS:
+                continue
+            over = done >= _MOST_ROUNDS or time.monotonic() >= deadline
+            if over or (done % _STEP == 0 and self._is_narrow()):
+                return
+
+    def _round(self, sample: Sample) -> None:
+        """Sample all. If that ends early, find out in rounds of their own which of them do not live."""
+        seed = hash((self.seed, len(self.figures)))  # of integers: the same in every process
+        both = {BASE: self.base, AGAIN: self.base}
+        found = sample({**both, **self.living}, seed)
+        if isinstance(found, Outcome):
+            for digest, code in list(self.living.items()):
+                alone = sample({**both, digest: code}, seed)
+                if isinstance(alone, Outcome):
+                    self.dead[digest] = alone
+            if not self.living.keys() & self.dead.keys():
+                raise EndedEarlyError(f"the base cannot be measured: {found.error}")
+            self.living = {digest: code for digest, code in self.living.items() if digest not in self.dead}
+            return
+        self.figures.append(found.pop(""))
+        for name, ratio in found.items():
+            self.ratios.setdefault(name, []).append(ratio)
+
+    def _is_narrow(self) -> bool:
+        return all(
+            interval(self.ratios[name], self.confidence, self.seed, _LOOK).width <= _WIDTH
+            for name in (AGAIN, *self.living)
+        )
+
+    def seconds(self, of: str = BASE) -> Interval:
+        """Of one call."""
+        figures = [figure / ratio for figure, ratio in zip(self.figures, self.ratios[of], strict=True)]
+        return interval(figures, self.confidence, self.seed)
+
+    def timings(self) -> dict[str, Timing]:
+        """Of the candidates."""
+        found = {digest: Timing(outcome) for digest, outcome in self.dead.items()}
+        for digest in self.living:
+            ratio = interval(self.ratios[digest], self.confidence, self.seed)
+            found[digest] = Timing(Outcome("ok"), self.seconds(digest), ratio)
+        return found
+
+
+def _digests(candidates: Mapping[str, bytes]) -> dict[str, str]:
+    return {name: hashlib.sha256(code).hexdigest() for name, code in candidates.items()}
+
+
+# By calls
+
+
+def harness_of(file: str) -> Harness:
+    """What a harness says, run in a child. Raises OptctxError for one that cannot be used."""
+    found = run(read_harness, os.path.abspath(file), gives=Harness, seconds=_SETTLING)
+    if isinstance(found, Outcome):
+        named = "" if found.state == "failed" else f"cannot use the harness {shown(file)}: "
+        raise OptctxError(f"{named}{found.error}")
+    return found
+
+
+def run(
+    function: Any, *arguments: Any, gives: type[R], seconds: float, processor: int | None = None
+) -> R | Outcome:
+    """Call a function in a child; return its result, or how it ended instead."""
+    limits = Limits(seconds=_SETTLING + seconds, processor=processor, files=_MOST_WRITTEN)
+    done = _pool.running().call(function, *arguments, gives=gives, limits=limits)
+    if done.death is not None and done.death.end == "lost":
+        raise EndedEarlyError(str(done.death))
+    if done.death is not None:
+        late = done.death.end == "timed out"
+        words = f"it ran for longer than {limits.seconds:.3g} s" if late else str(done.death)
+        return Outcome(done.death.end, words)
+    if done.error:
+        printed = " ".join(done.printed.split())[-_LAST:]
+        return Outcome("failed", f"{done.error}{': ' if printed else ''}{printed}")
+    value: Any = done.value
+    return value  # type: ignore[no-any-return]
+
+
+@functools.cache  # the file has a page for each processor, and every task tells the model
+def processor_model() -> str:
+    """What the processor calls itself."""
+    try:
+        with open("/proc/cpuinfo", encoding="utf-8") as file:
+            names = [line.partition(":")[2].strip() for line in file if line.startswith("model name")]
+    except OSError:
+        names = []
+    return names[0] if names else platform.processor() or platform.machine()
+
+
+def processors() -> list[int]:
+    """Those that this process may use, isolated ones (`isolcpus`) first."""
+    isolated: set[int] = set()
+    with suppress(OSError, ValueError), open("/sys/devices/system/cpu/isolated", encoding="ascii") as file:
+        for part in filter(None, file.read().strip().split(",")):
+            first, _, last = part.partition("-")
+            isolated |= set(range(int(first), int(last or first) + 1))
+    return sorted(os.sched_getaffinity(0), key=lambda number: (number not in isolated, -number))
+
+
+class KernelBench(Bench):
+    """Calls a kernel, in children on one processor: None takes an isolated one, or the last.
+
+    `timeout`: seconds that one call of the base may take. Raises OptctxError for a processor that this
+    process may not use.
     """
 
     def __init__(
-        self,
-        harness: Harness,
-        base: bytes,
-        *,
-        processor: int | None = None,
-        tolerance: Tolerance | None = None,
-        clock: Clock = "cpu",
-        patience: float = 600.0,
-        timeout: float = 10.0,
-        lock: bool = True,
+        self, base: bytes, kernel: Kernel, *, processor: int | None = None, timeout: float = 10.0
     ) -> None:
-        if clock not in ("cpu", "wall"):
-            raise OptctxError(f"a clock is 'cpu' or 'wall', found {shown(clock)}")
-        for name, seconds in (("patience", patience), ("timeout", timeout)):
-            if not (isinstance(seconds, int | float) and 0 <= seconds < float("inf")):
-                raise OptctxError(f"{name} is a number of seconds, found {shown(seconds)}")
-        self._setup = Setup(
-            harness,
-            bytes(base),
-            tolerance or Tolerance(),
-            clock,
-            processor,
-            lock,
-            float(patience),
-            float(timeout),
-        )
-        super().__init__()
-        self._clock = clock
-        self._helper: Talk[Any] | None = None
+        super().__init__(base)
+        self._kernel, self._timeout = kernel, timeout
+        allowed = processors()
+        if processor is not None and processor not in allowed:
+            listed = ", ".join(map(str, sorted(allowed)))
+            raise OptctxError(f"cannot measure on processor {processor}: this process may use {listed}")
+        self._processor = allowed[0] if processor is None else processor
+        self._calls, self._call = 1, 0.0  # of a sample; seconds of one
 
-    def _begin(self, stack: ExitStack) -> None:
-        if self._helper is not None:
-            raise OptctxError("this Bench is in use; leave its `with` block first")
-        self._outcomes = {}
-        if not self._setup.caller:
-            self._setup = replace(self._setup, caller=compile_caller(self._setup.harness))
-        says: Any = Ready | Checked | Rounded
-        stack.callback(self._end)
-        self._helper = _pool.running().talk(serve, self._setup, gives=says)
-        self._ready = self._hear(Ready)
-        if self._ready.error:
-            raise (EndedEarlyError if self._ready.early else OptctxError)(self._ready.error)
-        self.processor = self._ready.processor
+    def _start(self, stack: ExitStack) -> None:
+        found = self._run(check_base, self._base, gives=tuple[int, float], seconds=self._timeout)
+        if isinstance(found, Outcome):
+            raise OptctxError(f"the base cannot be measured: {found.error}")
+        self._calls, self._call = found
 
-    def _end(self) -> None:
-        helper, self._helper = self._helper, None
-        if helper is not None:
-            helper.line.kill()
-            with suppress(TimeoutError):
-                _hear_the_end(helper)
+    def _judge(self, code: bytes) -> Outcome:
+        found = self._run(check, self._base, code, gives=str, seconds=self._limit(2))
+        if isinstance(found, Outcome):
+            return found
+        return Outcome("wrong result", found) if found else Outcome("ok")
 
-    def _examine(self, digest: str, code: bytes) -> Outcome:
-        """Call it once on the seeded inputs, and compare what it leaves with what the base leaves."""
-        return self._ask(Examine(digest, code), Checked).outcome
+    def _sample(self, objects: Mapping[str, bytes], seed: int) -> dict[str, float] | Outcome:
+        given = dict(objects), self._calls, self._call, seed
+        calls = 7 * len(objects) * (1 + self._calls)  # as `sample_all` makes them, or fewer
+        return self._run(sample_all, *given, gives=dict[str, float], seconds=self._limit(calls))
 
-    def _round(self, names: tuple[str, ...], seed: int) -> Rounded:
-        """Sample each in a new process on the processor, with the code at a random place."""
-        return self._ask(Round(names, seed), Rounded)
+    def _run(self, function: Any, *arguments: Any, gives: type[R], seconds: float) -> R | Outcome:
+        given = self._kernel, *arguments
+        return run(function, *given, gives=gives, seconds=seconds, processor=self._processor)
 
-    def _ask(self, message: object, expected: type[T]) -> T:
-        if self._helper is None:
-            raise OptctxError("this Bench is not running; use it inside its `with` block")
-        self._helper.line.tell(message)
-        return self._hear(expected)
-
-    def _hear(self, expected: type[T]) -> T:
-        assert self._helper is not None
-        answer = self._helper.hear()
-        if isinstance(answer, expected):
-            return answer
-        end = Death("nonsense", 0, "") if not isinstance(answer, Death) else answer
-        raise EndedEarlyError(f"the helper process of the measurement ended: {end}")
+    def _limit(self, calls: int) -> float:
+        """Seconds that so many calls may take."""
+        return self._timeout + _SLOWER * self._call * calls
 
 
-def _hear_the_end(helper: Talk[Any]) -> None:
-    while not isinstance(helper.hear(_GRACE), Death):
-        pass
+# By a command
 
 
-class CommandBench(Rounds):
-    """Runs a command with the path of each object in place of `{object}`: less is better.
-
-    Entering runs it with the base, and raises OptctxError if that fails or prints no number above 0 last. A
-    candidate with which it fails is no error, but has no figures. `timeout`: seconds for one run.
+class CommandBench(Bench):
+    """Runs a command with the path of each object in place of `{object}`. What it prints last is its figure,
+    the smaller the better. `timeout`: seconds for one run. Raises OptctxError for what is no command.
     """
 
-    def __init__(self, command: str, base: bytes, *, timeout: float = 60.0) -> None:
-        super().__init__()
-        self._words, self._base, self._timeout = object_words(command), base, timeout
-        self._paths: dict[str, str] = {}
+    def __init__(self, base: bytes, command: str, *, timeout: float = 60.0) -> None:
+        super().__init__(base)
+        self._words, self._timeout = object_words(command), timeout
 
-    def _begin(self, stack: ExitStack) -> None:
-        self._outcomes, self._paths = {}, {}
-        self._folder = stack.enter_context(
-            tempfile.TemporaryDirectory(prefix="optctx-", ignore_cleanup_errors=True)
-        )
+    def _start(self, stack: ExitStack) -> None:
+        place = tempfile.TemporaryDirectory(prefix="optctx-", ignore_cleanup_errors=True)
+        self._path = os.path.join(stack.enter_context(place), "object.o")
         self._programs = stack.enter_context(Programs())
-        outcome = self._examine(BASE, self._base)
-        if outcome.state != "ok":
+        if (outcome := self._judge(self._base)).state != "ok":
             raise OptctxError(f"the base cannot be measured: {outcome.error}")
 
-    def _examine(self, digest: str, code: bytes) -> Outcome:
-        self._paths[digest] = path = os.path.join(self._folder, f"{digest or 'base'}.o")
-        with open(path, "wb") as file:
-            file.write(code)
-        figure = self._figure(digest)
+    def _judge(self, code: bytes) -> Outcome:
+        figure = self._figure(code)
         return figure if isinstance(figure, Outcome) else Outcome("ok")
 
-    def _round(self, names: tuple[str, ...], seed: int) -> Rounded:
-        order = [BASE, AGAIN, *names]
-        random.Random(seed).shuffle(order)
-        found = Rounded({}, {})
-        for name in order:
-            figure = self._figure(BASE if name == AGAIN else name)
+    def _sample(self, objects: Mapping[str, bytes], seed: int) -> dict[str, float] | Outcome:
+        figures: dict[str, float] = {}
+        for name in random.Random(seed).sample(list(objects), len(objects)):
+            figure = self._figure(objects[name])
             if isinstance(figure, Outcome):
-                found.dead[name] = figure
-            else:
-                found.samples[name] = [figure]
-        return found
+                return figure
+            figures[name] = figure
+        return {**{name: figures[BASE] / each for name, each in figures.items()}, "": figures[BASE]}
 
-    def _figure(self, digest: str) -> float | Outcome:
+    def _figure(self, code: bytes) -> float | Outcome:
+        with open(self._path, "wb") as file:
+            file.write(code)
         try:
-            figure = number_of(self._programs, with_object(self._words, self._paths[digest]), self._timeout)
+            figure = number_of(self._programs, with_object(self._words, self._path), self._timeout)
         except NoNumberError as error:
             return Outcome(error.state, str(error))
         if figure > 0:
             return figure
         return Outcome("failed", f"expected a number above 0 from the command, found {figure:g}")
-
-
-def check(
-    harness: Harness,
-    base: bytes,
-    candidates: Mapping[str, bytes],
-    *,
-    tolerance: Tolerance | None = None,
-    timeout: float = 10.0,
-) -> dict[str, Outcome]:
-    """Call each candidate once and compare it with the base, without timing and without a processor's lock.
-
-    Raises OptctxError if the base cannot be run. See `Bench`.
-    """
-    with Bench(harness, base, tolerance=tolerance, timeout=timeout, lock=False) as bench:
-        return bench.check(candidates)

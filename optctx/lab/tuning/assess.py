@@ -3,44 +3,26 @@
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Iterable, Sequence
-from contextlib import ExitStack
 from dataclasses import replace
 
 from optctx.lab.experiment import Plan
 from optctx.lab.outcome import Answer, trial_of
 from optctx.lab.space import PASSES
-from optctx.lab.timing import Case, Outcome
 from optctx.lab.trial import Trial
-from optctx.lab.tuning.evaluate import Candidate, Evaluator
-from optctx.lab.tuning.objectives import Found, Measure, Measured, Objective, RunTime, Static
-
-_RUN = ("time", "reproduce")  # attributes that come of running
+from optctx.lab.tuning.evaluate import Candidate
+from optctx.lab.tuning.objectives import Found, Measure, Measured, Objective, Static
 
 
 class Assessor:
-    """Gives compilations their figures. Equal objects are run once.
+    """Gives compilations their figures. Equal objects are run once."""
 
-    Measuring begins with `measure_against`, and ends with `stop`. `wrong`: the folder in which a wrong result
-    leaves what reproduces it.
-    """
-
-    def __init__(
-        self,
-        plan: Plan,
-        objectives: Sequence[Objective],
-        evaluator: Evaluator,
-        wrong: str,
-    ) -> None:
+    def __init__(self, plan: Plan, objectives: Sequence[Objective]) -> None:
         self._plan = plan
         self._measured = [each for each in objectives if isinstance(each, Measured)]
         self._objectives = objectives
-        self._evaluator = evaluator
-        self._wrong = wrong
         self.base = b""
         """What is measured against."""
-        self._sessions = ExitStack()
         self._measures: list[tuple[Measured, Measure]] = []
         self._found: dict[str, dict[str, Found]] = {}  # by digest and objective
 
@@ -50,16 +32,9 @@ class Assessor:
         return bool(self._measured)
 
     def measure_against(self, base: Answer) -> None:
-        """Start what measures. Raises OptctxError if the base cannot be run."""
+        """Say what is measured against."""
         self.base = base.code
-        for each in self._measured:
-            session = self._evaluator.session(each, base.code)
-            self._measures.append((each, self._sessions.enter_context(session)))
-
-    def stop(self) -> None:
-        """End what measures, and give its processor back."""
-        self._measures = []
-        self._sessions.close()
+        self._measures = [(each, each.against(base.code)) for each in self._measured]
 
     def trials(self, compiled: Sequence[tuple[Candidate, Answer]]) -> list[Trial]:
         """The trials of compilations, in their order."""
@@ -76,7 +51,7 @@ class Assessor:
     def know(self, trials: Iterable[Trial]) -> None:
         """Take what trials of an earlier run gave: their objects are not run again."""
         for trial in trials:
-            attributes = {name: trial.attributes[name] for name in _RUN if name in trial.attributes}
+            attributes = {name: trial.attributes[name] for name in ("time",) if name in trial.attributes}
             found: dict[str, Found] = {}  # by objective, if all of them are known
             if trial.state == "ok":
                 figures = trial.objectives
@@ -99,9 +74,6 @@ class Assessor:
             found = self._figure(objective, answer)
             attributes.update(found.attributes)
             if found.state != "ok":
-                is_new = found.state == "wrong result" and "reproduce" not in attributes
-                if is_new and isinstance(objective, RunTime):
-                    attributes["reproduce"] = self._reproduce(objective, candidate, answer, found.error)
                 return replace(trial, state=found.state, error=found.error, attributes=attributes)
             figures[objective.goal.name] = found.figure
         return replace(trial, objectives=figures, attributes=attributes)
@@ -117,14 +89,3 @@ class Assessor:
         if not math.isfinite(figure):
             return Found("failed", error=f"the objective {objective.goal.name!r} gave {figure}")
         return Found("ok", figure)
-
-    def _reproduce(self, objective: RunTime, candidate: Candidate, answer: Answer, error: str) -> str:
-        """The path of a file with which `optctx time --again` shows a wrong result again."""
-        job = self._plan.jobs[0]
-        own = [f"-{name}={text}" for name, text in candidate.options.items()]
-        job = replace(job, passes=candidate.pipeline(self._plan), options=(*self._plan.arguments, *own))
-        case = Case(objective.harness, job, self._plan.arguments, objective.tolerance)
-        folder = os.path.join(self._wrong, f"trial-{candidate.number}")
-        return case.write(
-            folder, base=self.base, candidate=answer.code, outcome=Outcome("wrong result", error)
-        )

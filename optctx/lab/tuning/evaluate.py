@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 
 from optctx import OptionContext, registry
@@ -10,8 +9,6 @@ from optctx.compiling import Emit, Job
 from optctx.lab.experiment import Asked, Experiment, Plan, make_plan
 from optctx.lab.outcome import Answer, Limits
 from optctx.lab.space import PASSES, Space, overrides_of
-from optctx.lab.timing import Confirmation, Interval
-from optctx.lab.tuning.objectives import Measure, Measured, RunTime
 
 
 @dataclass(frozen=True)
@@ -82,13 +79,3 @@ class Evaluator(Experiment):
         """Have a candidate compiled. `answers` has the answers under the numbers of candidates."""
         place = self.plan.pipelines.index(candidate.pipeline(self.plan))
         self.ask([(candidate.number, Asked(place, candidate.options))])
-
-    def session(self, objective: Measured, base: bytes) -> AbstractContextManager[Measure]:
-        """Measure as the objective's own session does. Raises OptctxError if the base cannot be run."""
-        return objective.session(base)
-
-    def confirm(
-        self, objective: RunTime, base: bytes, code: bytes, first: Interval, seed: int
-    ) -> Confirmation:
-        """Check one candidate again."""
-        return objective.confirm(base, code, first, seed)

@@ -3,29 +3,17 @@
 from __future__ import annotations
 
 import math
-import os
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar
 
 from optctx.children.death import End
 from optctx.compiling import Emit
-from optctx.errors import OptctxError
+from optctx.errors import OptctxError, shown
 from optctx.lab.outcome import Answer
 from optctx.lab.program import NoNumberError, Programs, number_of, object_words, with_object
-from optctx.lab.settings import no_such
-from optctx.lab.timing import (
-    Bench,
-    Budget,
-    Clock,
-    Confirmation,
-    Harness,
-    Interval,
-    Timing,
-    Tolerance,
-)
+from optctx.lab.timing import Bench, Confirmation, Interval, Kernel, KernelBench, Timing
 from optctx.lab.trial import FIGURES, Direction, Goal, Trial, direction_of
 
 _DECIMALS = 6
@@ -131,27 +119,21 @@ class Measured(Objective):
 
     wants: ClassVar[Emit | None] = "object"
 
-    def session(self, base: bytes) -> AbstractContextManager[Measure]:
-        """Measure candidates against the base inside the block. Raises OptctxError if the base cannot
-        be run.
-        """
+    def against(self, base: bytes) -> Measure:
+        """What measures candidates against a base. It raises OptctxError if the base cannot be run."""
         raise NotImplementedError
 
 
 @dataclass(frozen=True)
 class RunTime(Measured):
-    """The time of one call of an entry point, as a multiple of the base's: 0.5 is twice as fast.
+    """The time of one call of a kernel, as a multiple of the base's: 0.5 is twice as fast.
 
     Candidates are timed beside the base, in turn, on one processor (`optctx.lab.timing`). One whose output is
     not the base's is a "wrong result". At the end the best one is checked again: without that it is no gain.
-    `seconds`: for the candidates of one block, which are timed together.
+    The seconds of the harness are for up to eight candidates, which are timed together.
     """
 
-    harness: Harness = Harness("main")  # noqa: RUF009  frozen
-    tolerance: Tolerance = Tolerance()  # noqa: RUF009  frozen
-    processor: int | None = None
-    seconds: float = 5.0
-    clock: Clock = "cpu"
+    kernel: Kernel = Kernel("main")  # noqa: RUF009  frozen
     name: ClassVar[str] = "time"
     unit: ClassVar[str] = "times the base"
     confirmed: ClassVar[bool] = True
@@ -164,22 +146,21 @@ class RunTime(Measured):
 
     @property
     def identity(self) -> str:
-        return f"{super().identity}, harness {self.harness.digest()}, {self.tolerance}, {self.clock}"
+        return f"{super().identity}, {self.kernel.identity}"
 
-    @contextmanager
-    def session(self, base: bytes) -> Iterator[Measure]:
-        with self._bench(base) as bench:
-            yield lambda candidates: self._measure(bench, candidates)
+    def against(self, base: bytes) -> Measure:
+        bench = self._bench(base)
+        return lambda candidates: self._measure(bench, candidates)
 
     def confirm(self, base: bytes, code: bytes, first: Interval, seed: int) -> Confirmation:
         """Check a candidate once more, whose ratio was `first`."""
-        return self._bench(base).confirm(code, first, budget=Budget(seconds=self.seconds), seed=seed)
+        return self._bench(base).confirm(code, first, seconds=self.kernel.harness.seconds, seed=seed)
 
     def _bench(self, base: bytes) -> Bench:
-        return Bench(self.harness, base, processor=self.processor, tolerance=self.tolerance, clock=self.clock)
+        return KernelBench(base, self.kernel)
 
     def _measure(self, bench: Bench, candidates: Mapping[str, bytes]) -> dict[str, Found]:
-        measurement = bench.measure(candidates, budget=Budget(seconds=self.seconds))
+        measurement = bench.measure(candidates, seconds=self.kernel.harness.seconds)
         return {
             name: self._found(timing, measurement.noise) for name, timing in measurement.candidates.items()
         }
@@ -191,7 +172,6 @@ class RunTime(Measured):
             "seconds": _numbers(timing.seconds, 1e9),
             "ratio": _numbers(timing.ratio),
             "noise": _numbers(noise),
-            "rounds": timing.rounds,
         }
         return Found("ok", 1 / timing.ratio.middle, attributes={"time": attributes})
 
@@ -215,20 +195,18 @@ class Command(Measured):
     def identity(self) -> str:
         return f"{super().identity}, {self.command}"
 
-    @contextmanager
-    def session(self, base: bytes) -> Iterator[Measure]:
-        with tempfile.TemporaryDirectory(prefix="optctx-") as folder:
-            path = os.path.join(folder, "candidate.o")
-            words = with_object(object_words(self.command), path)
-            yield lambda candidates: {name: self._one(words, code, path) for name, code in candidates.items()}
+    def against(self, base: bytes) -> Measure:
+        return lambda candidates: {name: self._one(code) for name, code in candidates.items()}
 
-    def _one(self, words: Sequence[str], code: bytes, path: str) -> Found:
-        with open(path, "wb") as file:
+    def _one(self, code: bytes) -> Found:
+        with tempfile.NamedTemporaryFile(prefix="optctx-", suffix=".o") as file:
             file.write(code)
-        try:
-            return Found("ok", number_of(Programs(), words, self.timeout))
-        except NoNumberError as error:
-            return Found(error.state, error=str(error))
+            file.flush()
+            words = with_object(object_words(self.command), file.name)
+            try:
+                return Found("ok", number_of(Programs(), words, self.timeout))
+            except NoNumberError as error:
+                return Found(error.state, error=str(error))
 
 
 _KINDS: tuple[type[Objective], ...] = (Size, Instructions, CompilationTime, RunTime, Command)
@@ -242,7 +220,7 @@ def objective_named(text: str, **settings: Any) -> Objective:
     """
     name, kinds = text.partition(":")[0], {kind.name: kind for kind in _KINDS}
     if name not in kinds:
-        raise no_such("objective", name, kinds)
+        raise OptctxError(f"expected a goal of {', '.join(kinds)}, found {shown(name)}")
     own = {each.name: settings[each.name] for each in fields(kinds[name]) if each.name in settings}
     return kinds[name](direction=direction_of(text), **own)
 

@@ -107,9 +107,9 @@ def _fastest(
         codes[name] = {digest: own[digest] for place, digest in enumerate(ordered) if place in places}
     left = list({digest: code for own in codes.values() for digest, code in own.items()}.items())
     found: dict[str, Found] = {}
-    with objective.session(base.code) as measure:
-        for start in range(0, len(left), _BLOCK):
-            found |= measure(dict(left[start : start + _BLOCK]))
+    measure = objective.against(base.code)
+    for start in range(0, len(left), _BLOCK):
+        found |= measure(dict(left[start : start + _BLOCK]))
     sign = objective.goal.sign
     figures = {digest: sign * each.figure for digest, each in found.items() if each.state == "ok"}
 

@@ -31,7 +31,6 @@ class Tuned:
     sampler: str
     space: tuple[str, ...]
     pipelines: tuple[str, ...]
-    machine: Mapping[str, Any]
     versions: Mapping[str, str]
     seconds: float = 0.0  # wall time of this run
     compiled: int = 0

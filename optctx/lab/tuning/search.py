@@ -6,8 +6,8 @@ import importlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from optctx.errors import OptctxError
-from optctx.lab.settings import Number, checked, no_such, positive, setting
+from optctx.errors import OptctxError, shown
+from optctx.lab.settings import Number, checked, positive, setting
 from optctx.lab.settings import seconds as read_seconds
 from optctx.lab.space import Choices, Space
 
@@ -19,11 +19,6 @@ _LARGEST_GRID = 1_000_000  # points, which are held in memory
 SAMPLERS = ("tpe", "cmaes", "nsga2", "random", "grid")
 
 
-def _check_sampler_name(name: str | None) -> None:
-    if name is not None and name not in SAMPLERS:
-        raise no_such("sampler", name, SAMPLERS)
-
-
 @dataclass(frozen=True)
 class Search:
     """How a space is searched. The first limit that is reached ends it; a trial that runs then is finished.
@@ -32,20 +27,13 @@ class Search:
     `sampler`: None is "grid" if `trials` are enough for every point, and "tpe" otherwise. `seed`: the same
     one gives the same trials, if one process searches from the beginning and the figures are the same, on any
     number of threads. `trials` are those of the whole study, earlier runs among them; 100, if no other limit
-    is given. `seconds` are of this run. `minimise`: in the end, take options out of the best trial as long as
-    that makes it no worse; done anyway where the figures are those of a compilation, such as sizes. With one
-    objective.
+    is given. `seconds` are of this run.
 
     Raises OptctxError for a value that cannot be used.
     """
 
     title: ClassVar[str] = "search"
-    sampler: str | None = setting(
-        None,
-        "tpe, cmaes, nsga2, random or grid (tpe; grid where the trials are enough for every point)",
-        metavar="NAME",
-        check=_check_sampler_name,
-    )
+    sampler: str | None = None
     seed: int = setting(
         0,
         "the same one gives the same trials (%(default)s)",
@@ -64,10 +52,12 @@ class Search:
         metavar="S",
         read=read_seconds,
     )
-    minimise: bool = setting(False, "take options out that do not matter, also where that takes measuring")
 
     def __post_init__(self) -> None:
         checked(self)
+        if self.sampler is not None and self.sampler not in SAMPLERS:
+            expected = ", ".join(SAMPLERS)
+            raise OptctxError(f"expected a sampler of {expected}, found {shown(self.sampler)}")
 
     @property
     def most(self) -> int | None:

@@ -36,7 +36,7 @@ _NAME = "optctx"  # of the attributes
 _OWNER = "optctx:process"  # that runs a trial
 _LINE = 1 << 20  # bytes, of a journal
 _LONGEST = 200  # characters of an error of another library
-_REMEDY = "give another name with --study"
+_REMEDY = "name another storage"
 _SERVER = "://"  # in the address of a database
 
 

@@ -10,10 +10,10 @@ from typing import Any
 import msgspec
 
 from optctx.lab.repeat import Source, lines_of, shown_lines
+from optctx.lab.rich_table import Table
 from optctx.lab.tables import ends_of, record, settings_text, trial_rows
 from optctx.lab.trial import Goal, Trial
 from optctx.lab.tuning.results import Tuned
-from optctx.tables import Table
 from optctx.wording import counted, time_unit
 
 

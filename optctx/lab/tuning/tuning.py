@@ -17,12 +17,12 @@ from optctx.compiling import Job
 from optctx.errors import EndedEarlyError, Interrupted, OptctxError
 from optctx.lab.experiment import ByReads, Plan
 from optctx.lab.outcome import Answer, Limits
-from optctx.lab.space import PASSES, Space
-from optctx.lab.timing.processors import machine, processor_model
+from optctx.lab.space import Space
+from optctx.lab.timing.bench import processor_model
 from optctx.lab.trial import Goal, Trial, identity_of, versions
 from optctx.lab.tuning.assess import Assessor
 from optctx.lab.tuning.evaluate import BASE, Candidate, Evaluator, search_plan
-from optctx.lab.tuning.objectives import CompilationTime, Objective, RunTime, Size, Static, emit_for
+from optctx.lab.tuning.objectives import CompilationTime, Objective, RunTime, Size, emit_for
 from optctx.lab.tuning.results import INTERRUPTED, Tuned
 from optctx.lab.tuning.search import Search, make_sampler
 from optctx.lab.tuning.studies import Storage, Study, need_optuna
@@ -34,7 +34,6 @@ if TYPE_CHECKING:
 
 _WINDOW = 8  # trials under way at once, of which a sampler knows no figures yet
 _REPEATS = 3  # compilations whose time counts
-_FEW = 16  # options of a best trial that are taken out one by one, where that takes compilations alone
 
 _ENDS = {"failed": "does not compile", "crashed": "crashes LLVM", "timed out": "takes too long"}
 
@@ -48,7 +47,6 @@ def tune(
     storage: str | None = None,
     study: str = "optctx",
     limits: Limits = Limits(),  # noqa: B008  frozen
-    wrong: str | None = None,
     on_trial: Callable[[Trial, int | None], None] = lambda trial, total: None,
 ) -> Tuned:
     """Search a space of option values for the best compilation of a module.
@@ -66,7 +64,6 @@ def tune(
             the memory of this process. A study that is there goes on; several processes can work on one.
         study: Its name there.
         limits: What compilations may take. For `CompilationTime` there is one at a time.
-        wrong: The folder in which a wrong result leaves what reproduces it; by default beside the storage.
         on_trial: Called with each trial of this process as it ends, and with how many there will be.
 
     Raises:
@@ -93,14 +90,12 @@ def tune(
         repeats=_REPEATS if timed else 1,
     )
     opened = Storage(storage)
-    beside = f"{storage}.wrong" if opened.is_file else "wrong-results"
     goals = [each.goal for each in objectives]
     with ExitStack() as stack:
         stack.callback(opened.close)
         found = opened.study(study, goals, _identity(job, plan, space, objectives))
         evaluator = stack.enter_context(Evaluator(plan))
-        assessor = Assessor(plan, objectives, evaluator, wrong or beside)
-        stack.callback(assessor.stop)
+        assessor = Assessor(plan, objectives)
         run = _Run(plan, space, objectives, search, sampler, found, evaluator, assessor, on_trial)
         return run.run()
 
@@ -207,7 +202,6 @@ class _Run:
             sampler=self.sampler,
             space=tuple(self.space.texts()),
             pipelines=self.plan.pipelines,
-            machine=machine(),
             versions={
                 **versions(),
                 "python": platform.python_version(),
@@ -323,8 +317,6 @@ class _Run:
 
     def _find_winner(self, objective: Objective) -> None:
         best = self._result().best
-        cheap = isinstance(objective, Static) and not isinstance(objective, CompilationTime)
-        few = best is not None and sum(name != PASSES for name in best.options) <= _FEW
         self.winner = Winner(
             self.plan,
             self.evaluator,
@@ -332,10 +324,8 @@ class _Run:
             objective.goal,
             self.search.seed,
             varied=bool(self.space.pipelines),
-            fewest=self.search.minimise or (cheap and few),
         )
         if isinstance(objective, RunTime):
-            self.assessor.stop()  # a second check has a bench of its own, for the same processor
             self.winner.confirm(self.trials.values(), objective)
         elif best is not None:
             self.winner.reduce(best)

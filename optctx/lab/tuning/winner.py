@@ -12,18 +12,18 @@ from optctx.lab.experiment import Plan
 from optctx.lab.outcome import Answer, Limits
 from optctx.lab.reduce import reduce_options
 from optctx.lab.space import PASSES, overrides_of
-from optctx.lab.timing.results import Interval, is_gain
+from optctx.lab.timing.intervals import Interval, is_gain
 from optctx.lab.trial import Goal, Trial
 from optctx.lab.tuning.assess import Assessor
 from optctx.lab.tuning.evaluate import Candidate, Evaluator
-from optctx.lab.tuning.objectives import RunTime, as_fast, interval_of
+from optctx.lab.tuning.objectives import Measure, RunTime, as_fast, interval_of
 
 _CONFIRMED = 3  # trials that are checked again, until one is a gain
 
 
 @dataclass
 class Winner:
-    """Finds it. `varied`: pipelines are a dimension. `fewest`: options that do not matter are taken out.
+    """Finds it. `varied`: pipelines are a dimension.
 
     `confirmation` and `options` are as in `Tuned.confirmation` and `Tuned.minimised`.
     """
@@ -34,7 +34,6 @@ class Winner:
     goal: Goal
     seed: int
     varied: bool
-    fewest: bool
     confirmation: dict[str, Any] | None = None
     options: dict[str, str] | None = None
 
@@ -42,15 +41,15 @@ class Winner:
         """Check the best run times again, until one is a gain without doubt."""
         for place, (trial, first) in enumerate(self._fastest(trials)[:_CONFIRMED]):
             options, answer = None, self._compile(trial, overrides_of(trial.options))
-            if self.fewest and answer.state == "ok":  # it may take too long this time
-                with self.evaluator.session(objective, answer.code) as measure:
-                    options = self._fewest(
-                        trial, answer, lambda one: as_fast(measure({one.digest: one.code})[one.digest])
-                    )
+            if answer.state == "ok":  # it may take too long this time
+                measure = objective.against(answer.code)
+
+                def keeps(one: Answer, measure: Measure = measure) -> bool:
+                    return as_fast(measure({one.digest: one.code})[one.digest])
+
+                options = self._fewest(trial, answer, keeps)
                 answer = self._compile(trial, options)
-            found = self.evaluator.confirm(
-                objective, self.assessor.base, answer.code, first, self.seed + place + 1
-            )
+            found = objective.confirm(self.assessor.base, answer.code, first, self.seed + place + 1)
             if place == 0 or found.gain:
                 self.confirmation = {
                     "trial": trial.number,
@@ -65,10 +64,9 @@ class Winner:
                 return
 
     def reduce(self, best: Trial) -> None:
-        """Take options out of the best by figures of the compilation, if that is asked for."""
-        if self.fewest:
-            answer = self._compile(best, overrides_of(best.options))
-            self.options = self._fewest(best, answer, lambda one: self._as_good(one, best))
+        """Take options out of the best, for as long as its figure stays as good."""
+        answer = self._compile(best, overrides_of(best.options))
+        self.options = self._fewest(best, answer, lambda one: self._as_good(one, best))
 
     def _fastest(self, trials: Iterable[Trial]) -> list[tuple[Trial, Interval]]:
         """Trials whose ratios are above 1 and above the noise, the fastest first; of equal objects one."""

@@ -12,7 +12,7 @@ import pytest
 
 from optctx._native import Span, find_references_to_each, instruction_length, locate
 from optctx.arch import CannotDecodeError
-from optctx.arch.processor import SiteRefusal
+from optctx.arch.code import SiteRefusal
 from optctx.arch.x86_64 import capstone_library, intercepting, sites
 from optctx.arch.x86_64.capstone_decoder import CapstoneDecoder
 from optctx.arch.x86_64.decoder import decoder as decoder_of_process

@@ -8,6 +8,7 @@ import resource
 import signal
 import subprocess
 import sys
+import threading
 import time
 from typing import NoReturn
 
@@ -30,6 +31,11 @@ def give_up() -> NoReturn:
     """End while preparing."""
     print("LLVM ERROR: odd", file=sys.stderr)
     os._exit(3)
+
+
+def shared(prepared: int) -> int:
+    """What each child of a crowd begins with."""
+    return prepared
 
 
 def base(number: int) -> int:
@@ -97,8 +103,8 @@ def no_memory(_: object) -> int:
 
 
 def soft_limits(_: object) -> list[int]:
-    """The soft limits of processor time, address space, files and open files."""
-    kinds = resource.RLIMIT_CPU, resource.RLIMIT_AS, resource.RLIMIT_FSIZE, resource.RLIMIT_NOFILE
+    """The soft limits of processor time, address space and files."""
+    kinds = resource.RLIMIT_CPU, resource.RLIMIT_AS, resource.RLIMIT_FSIZE
     return [resource.getrlimit(each)[0] for each in kinds]
 
 
@@ -140,8 +146,8 @@ def deaf(_: object, channel: Channel) -> None:
 CRASHES, HANGS, EXITS, PRINTS, BABBLES, SLOW = 3, 5, 7, 9, 11, 50
 
 
-def each(prepared: int, number: int) -> tuple[int, int]:
-    """(number, process), unless the number says otherwise."""
+def each(prepared: int, number: int) -> tuple[int, int, bool]:
+    """(number, process, whether it is made alone there), unless the number says otherwise."""
     if number == CRASHES:
         os.kill(os.getpid(), signal.SIGSEGV)
     if number == HANGS:
@@ -154,12 +160,7 @@ def each(prepared: int, number: int) -> tuple[int, int]:
     if number % 100 == PRINTS:
         os.write(2, f"printed by {number}\n".encode())
     time.sleep(0.5 if number == SLOW else 0.01)
-    return number, os.getpid()
-
-
-def each_alone(prepared: int, number: int) -> tuple[int, int]:
-    """As `each`, with another number as its result."""
-    return -each(prepared, number)[0], os.getpid()
+    return number, os.getpid(), threading.current_thread() is threading.main_thread()
 
 
 def die_by_tens(_: int, number: int) -> int:
@@ -170,6 +171,6 @@ def die_by_tens(_: int, number: int) -> int:
     return os.getpid()
 
 
-def barren(prepared: object, channel: object, function: str, threads: int) -> NoReturn:
+def barren(prepared: object, channel: object, shared: object, threads: int) -> NoReturn:
     """End before a call begins."""
     os._exit(1)

@@ -17,19 +17,19 @@ from tests.support.command_lines import several
 from tests.support.ir_texts import SCALE
 from tests.support.processes import SECONDS
 from tests.support.runs import bitcode
-from tests.support.timing_kernels import SUM, compiled, sum_harness
+from tests.support.timing_kernels import SUM, TOTAL
 
 # What optctx imports or could import, besides the modules of Python's library.
 INSTALLED = [
-    *("capstone", "cloudpickle", "cma", "hypothesis", "llvmlite"),
-    *("matplotlib", "numba", "numpy", "optctx", "optuna", "pytest", "rich", "scipy", "sqlalchemy"),
+    *("capstone", "hypothesis", "llvmlite", "msgspec", "numba", "numpy", "optctx", "optuna", "platformdirs"),
+    *("pytest", "rich", "scipy", "sqlalchemy", "tblib"),
 ]
 # `posix` is built in.
 MARK = "import posix; posix.close(posix.open({path!r}, posix.O_CREAT | posix.O_WRONLY))\n"
 
 COMMANDS = [  # one for each kind of process that commands start
     "sweep module.ll --try unroll-count=1,2 --verify",
-    "sweep module.bc --cpu haswell --try unroll-count=1",
+    "sweep module.bc --llc=-mcpu=haswell --try unroll-count=1",
     "record module.bc",
 ]
 
@@ -89,25 +89,28 @@ def test_neither_does_a_process_of_the_library(
     Of one that ignores the environment: Python would import from there before the first line of a child.
     """
     script, said = tmp_path / "run.py", tmp_path / "said"
-    (tmp_path / "sum.o").write_bytes(compiled(SUM))
+    (tmp_path / "sum.ll").write_text(SUM)
+    (tmp_path / "sum_harness.py").write_text(TOTAL.replace("LENGTH", "2048"))
     script.write_text(
         textwrap.dedent("""
             import os, sys
             from optctx.compiling import Job
             from optctx.testing import Compiler
             from optctx.testing.last_line import Witness
-            from optctx.lab.timing import Harness, check
+            from optctx.lab.timing import KernelBench, find_kernel, harness_of
 
             with open("module.ll") as file, Compiler() as compiler:
                 assert compiler.compile(Job(file.read())).error is None
-            with open(sys.argv[2], "rb") as file:
-                code = file.read()
-            assert check(Harness.loads(sys.argv[1]), code, {"same": code})["same"].state == "ok"
+            with open(sys.argv[1]) as file, Compiler() as compiler:
+                job = Job(file.read())
+                code = compiler.compile(job).code
+            kernel = find_kernel(job, harness_of(sys.argv[2]), "sum.ll")
+            assert KernelBench(code, kernel).check({"same": code})["same"].state == "ok"
             Witness().__enter__().sees("a test")
             os._exit(3)
         """)
     )
-    command = [sys.executable, "-E", str(script), sum_harness().dumps(), str(tmp_path / "sum.o")]
+    command = [sys.executable, "-E", str(script), str(tmp_path / "sum.ll"), str(tmp_path / "sum_harness.py")]
     given = environment(PYTHONPATH=os.pathsep)
     with said.open("w+b") as file:
         status = subprocess.run(command, cwd=hostile, env=given, stderr=file).returncode

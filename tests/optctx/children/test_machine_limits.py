@@ -71,7 +71,7 @@ def test_commands_work_under_limits_that_are_large_enough(folder: pathlib.Path) 
         LARGE_ENOUGH,
         folder,
         "sweep module.ll -q --try unroll-count=1,2 --verify --format json",  # may take seconds: no progress
-        "sweep module.ll --cpu haswel --try unroll-count=1",
+        "sweep module.ll --llc=-mcpu=haswel --try unroll-count=1",
         "record module.bc",
     )
     assert [row["agrees"] for row in json.loads(verified.out)] == [True, True]
@@ -85,7 +85,7 @@ def test_what_llvm_prints_does_not_fit_into_a_file(folder: pathlib.Path) -> None
     """Its message about the module is evidence. Where it is cut, there is no verdict."""
     [ended] = limited({resource.RLIMIT_FSIZE: 0}, folder, "sweep module.ll --try unroll-count=1 --verify")
     cut = "what LLVM prints is longer than a file may be here (ulimit -f)"
-    assert (ended.status, ended.err) == (3, f"optctx: cannot read module.ll: {LOST}{cut}\n")
+    assert (ended.status, ended.err) == (2, f"optctx: cannot read module.ll: {LOST}{cut}\n")
 
 
 LOST = "the fresh process could not compile: "
@@ -134,7 +134,7 @@ def test_a_command_that_gets_no_more_is_one_error(
         raise raised
 
     monkeypatch.setattr("optctx.lab.command.info_command.run", fail)
-    assert main(["info"]) == 3
+    assert main(["info"]) == 2
     [line] = capsys.readouterr().err.splitlines()
     assert line.startswith("optctx: cannot go on: ")
     assert words in line
@@ -167,10 +167,10 @@ def test_a_command_whose_server_is_killed_has_ended_early(
     monkeypatch.setattr("optctx.lab.command.record_command.llvm_pool", killed_pool)
     text, bitcode = folder / "module.ll", folder / "module.bc"
     said = "the helper process ended with status -9 before it answered"
-    assert main(["record", str(text)]) == 3
+    assert main(["record", str(text)]) == 2
     assert capsys.readouterr().err == f"optctx: cannot read {text}: {said}\n"
     monkeypatch.setattr("optctx.compiling.fresh.llvm_pool", killed_pool)
-    assert main(["record", str(bitcode)]) == 3
+    assert main(["record", str(bitcode)]) == 2
     assert capsys.readouterr().err == f"optctx: cannot read the bitcode of {bitcode}: {said}\n"
 
 

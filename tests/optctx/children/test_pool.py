@@ -32,32 +32,25 @@ LATE = Limits(seconds=0.5)
 
 
 @pytest.fixture(scope="module")
-def pools() -> Iterator[tuple[Pool, Pool]]:
-    """One whose server is a process, and one whose server is a fork of that server."""
-    with Pool(calls.base, 40) as pool, Pool(calls.base, 40, within=pool) as within:
-        yield pool, within
+def pool() -> Iterator[Pool]:
+    with Pool(calls.base, 40) as pool:
+        yield pool
 
 
-@pytest.fixture(scope="module")
-def pool(pools: tuple[Pool, Pool]) -> Pool:
-    return pools[0]
-
-
-def test_values_travel_and_the_first_argument_is_what_was_prepared(pools: tuple[Pool, Pool]) -> None:
+def test_values_travel_and_the_first_argument_is_what_was_prepared(pool: Pool) -> None:
     large = os.urandom(1 << 22)  # more than a pipe holds, there and back
     given = ("a text \u2713", large, {"a": [1.0, 2.5], "": []})
-    for pool in pools:
-        assert pool.call(calls.add, 2, gives=int).value == 42
-        assert pool.call(calls.add, 2, gives=int, limits=Limits(4e9)).value == 42  # 127 years
-        assert pool.call(calls.same, *given, gives=tuple[str, bytes, dict[str, list[float]]]).value == given
-        assert pool.call(calls.same, None, b"", {}, gives=list[Any]).value == [None, b"", {}]
-        done = pool.call(calls.refused, gives=int)
-        assert (done.error, done.death, done.value) == ("LLVM refuses it", None, None)
-        with pytest.raises(OptctxError, match="not valid Unicode"):
-            pool.call(calls.same, "\udcff", b"", {}, gives=list[Any])
-        found = [pool.call(calls.process, gives=tuple[int, int]).value for _ in range(2)]
-        assert len(set(found)) == 2
-        assert {parent for _, parent in filter(None, found)} == {pool.process}
+    assert pool.call(calls.add, 2, gives=int).value == 42
+    assert pool.call(calls.add, 2, gives=int, limits=Limits(4e9)).value == 42  # 127 years
+    assert pool.call(calls.same, *given, gives=tuple[str, bytes, dict[str, list[float]]]).value == given
+    assert pool.call(calls.same, None, b"", {}, gives=list[Any]).value == [None, b"", {}]
+    done = pool.call(calls.refused, gives=int)
+    assert (done.error, done.death, done.value) == ("LLVM refuses it", None, None)
+    with pytest.raises(OptctxError, match="not valid Unicode"):
+        pool.call(calls.same, "\udcff", b"", {}, gives=list[Any])
+    found = [pool.call(calls.process, gives=tuple[int, int]).value for _ in range(2)]
+    assert len(set(found)) == 2
+    assert {parent for _, parent in filter(None, found)} == {pool.process}
 
 
 ENDS: dict[Callable[..., Any], tuple[str, str, str]] = {  # how, words, of a compilation
@@ -70,11 +63,11 @@ ENDS: dict[Callable[..., Any], tuple[str, str, str]] = {  # how, words, of a com
 }
 
 
-def test_each_end_is_a_value_that_disturbs_no_other_call(pools: tuple[Pool, Pool]) -> None:
+def test_each_end_is_a_value_that_disturbs_no_other_call(pool: Pool) -> None:
     """Of calls by as many threads at once."""
 
     def one(place: int) -> object:
-        pool, function = pools[place % 2], list(ENDS)[place // 2 % len(ENDS)]
+        function = list(ENDS)[place // 2]
         done = pool.call(function, gives=int, limits=LATE if function is calls.hang else None)
         assert pool.call(calls.add, place, gives=int).value == 40 + place
         assert done.value is None
@@ -108,54 +101,40 @@ def test_a_child_that_writes_nonsense_is_killed_and_that_is_its_death(name: str,
 
 
 def test_children_run_where_the_caller_is_now(
-    pools: tuple[Pool, Pool], tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+    pool: Pool, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def found(pool: Pool) -> tuple[str, str | None] | None:
+    def found() -> tuple[str, str | None] | None:
         return pool.call(calls.place, "OPTCTX_PLACE", gives=tuple[str, str | None]).value
 
     monkeypatch.setenv("OPTCTX_PLACE", "here")
     monkeypatch.chdir(tmp_path)
-    assert {found(pool) for pool in pools} == {(str(tmp_path), "here")}
+    assert found() == (str(tmp_path), "here")
     monkeypatch.undo()
-    assert {found(pool) for pool in pools} == {(os.getcwd(), None)}
+    assert found() == (os.getcwd(), None)
     gone = tmp_path / "gone"
     gone.mkdir()
     monkeypatch.chdir(gone)
     gone.rmdir()
-    assert pools[0].call(calls.add, 1, gives=int).value == 41
-    with Pool(calls.base, 1, within=pools[0], directory=str(tmp_path)) as own:
-        assert own.call(calls.place, "TMPDIR", gives=tuple[str, str]).value == (str(tmp_path),) * 2
+    assert pool.call(calls.add, 1, gives=int).value == 41
 
 
 MOST = {resource.RLIMIT_CPU: 90, resource.RLIMIT_AS: 3_000_000 << 10, resource.RLIMIT_FSIZE: 1 << 20}
-KINDS = [*MOST, resource.RLIMIT_NOFILE]
 
 
 @alone
-def test_limits_are_never_above_those_of_the_caller_when_it_calls() -> None:
-    """Later ones reach the children of a server that runs, and no others."""
-
+def test_limits_are_never_above_those_of_the_caller() -> None:
     def limits(pool: Pool, limits: Limits) -> list[int]:
         return pool.call(calls.soft_limits, gives=list[int], limits=limits).value or []
 
-    wide, narrow = Limits(1000.0, 1 << 40, files=1 << 30), Limits(1.0, 1 << 20, files=100)
-    with Pool(calls.base, 1) as pool, Pool(calls.base, 1, within=pool) as within:
-        before = [resource.getrlimit(kind) for kind in KINDS]
-        assert limits(pool, Limits()) == [soft for soft, _ in before]
-        lower = [*MOST.values(), 50]
-        for kind, most, (_, hard) in zip(KINDS, lower, before, strict=True):
-            resource.setrlimit(kind, (most, hard))
-        assert limits(pool, Limits()) == limits(within, Limits()) == lower
-        assert pool.call(calls.print_much, 2 << 20, gives=int).cut
-        for kind, both in zip(KINDS, before, strict=True):
-            resource.setrlimit(kind, both)
-        assert limits(pool, Limits()) == [soft for soft, _ in before]
+    with Pool(calls.base, 1) as pool:
+        assert limits(pool, Limits()) == [resource.getrlimit(kind)[0] for kind in MOST]
         assert not pool.call(calls.print_much, 2 << 20, gives=int).cut
     for kind, most in MOST.items():
         resource.setrlimit(kind, (most, most))
     with Pool(calls.base, 1) as pool:
-        assert limits(pool, wide)[:3] == list(MOST.values())
-        processor, memory, files, _ = limits(pool, narrow)
+        assert limits(pool, Limits(1000.0, 1 << 40, files=1 << 30)) == list(MOST.values())
+        assert pool.call(calls.print_much, 2 << 20, gives=int).cut
+        processor, memory, files = limits(pool, Limits(1.0, 1 << 20, files=100))
         assert processor < MOST[resource.RLIMIT_CPU]
         assert memory < MOST[resource.RLIMIT_AS]
         assert files == 100
@@ -171,37 +150,29 @@ def test_a_limit_is_never_raised() -> None:
     in_child(work)
 
 
-def test_a_server_that_cannot_prepare_says_why(pool: Pool) -> None:
-    for within in (None, pool):
-        with Pool(calls.refuse, within=within) as refused:
-            with pytest.raises(OptctxError, match="it cannot be prepared"):
-                _ = refused.process
-            assert refused.call(calls.add, 1, gives=int).death is not None
-        with Pool(calls.give_up, within=within, name="odd server") as ended:
-            done = ended.call(calls.add, 1, gives=int)
-            assert str(done.death).startswith("the odd server ended with status 3 before it answered")
-            assert "LLVM ERROR: odd" in str(done.death)
+def test_a_server_that_cannot_prepare_says_why() -> None:
+    with Pool(calls.refuse) as refused:
+        with pytest.raises(OptctxError, match="it cannot be prepared"):
+            _ = refused.process
+        assert refused.call(calls.add, 1, gives=int).death is not None
+    with Pool(calls.give_up) as ended:
+        done = ended.call(calls.add, 1, gives=int)
+        assert str(done.death).startswith("the helper process ended with status 3 before it answered")
+        assert "LLVM ERROR: odd" in str(done.death)
 
 
-def test_what_a_server_that_is_killed_was_doing_is_lost(pool: Pool) -> None:
-    for within in (None, pool):
-        with Pool(calls.base, 1, within=within) as killed:
-            under_way = [killed.submit(calls.wait, gives=int) for _ in range(2)]
-            wait_for(lambda: len(children_of(killed.process)) == 2)
-            alive = children_of(killed.process)
-            os.kill(killed.process, signal.SIGKILL)
-            for each in (*under_way, killed.submit(calls.add, 1, gives=int)):
-                done = each.result(SECONDS)
-                assert done.death is not None
-                assert done.death.how == "lost"
-                assert "ended with status -9" in str(done.death)
-            wait_for(functools.partial(ended, alive))
-    with Pool(calls.base, 1) as outer, Pool(calls.base, 1, within=outer, name="inner server") as inner:
-        waiting = inner.submit(calls.wait, gives=int)
-        assert inner.process
-        os.kill(outer.process, signal.SIGKILL)
-        end = waiting.result(SECONDS).death
-        assert str(end) == "the inner server ended with status -9 before it answered"
+def test_what_a_server_that_is_killed_was_doing_is_lost() -> None:
+    with Pool(calls.base, 1) as killed:
+        under_way = [killed.submit(calls.wait, gives=int) for _ in range(2)]
+        wait_for(lambda: len(children_of(killed.process)) == 2)
+        alive = children_of(killed.process)
+        os.kill(killed.process, signal.SIGKILL)
+        for each in (*under_way, killed.submit(calls.add, 1, gives=int)):
+            done = each.result(SECONDS)
+            assert done.death is not None
+            assert done.death.how == "lost"
+            assert "ended with status -9" in str(done.death)
+        wait_for(functools.partial(ended, alive))
 
 
 def ended(processes: list[int]) -> bool:
@@ -215,18 +186,18 @@ def runs(process: int) -> bool:
         return False
 
 
-def test_a_wait_that_ends_early_ends_the_child(pools: tuple[Pool, Pool]) -> None:
-    call = pools[1].submit(calls.hang, gives=int)
-    wait_for(lambda: bool(children_of(pools[1].process)))
+def test_a_wait_that_ends_early_ends_the_child(pool: Pool) -> None:
+    call = pool.submit(calls.hang, gives=int)
+    wait_for(lambda: bool(children_of(pool.process)))
     with pytest.raises(TimeoutError):
         call.result(0.01)
     assert call.future.result(SECONDS).death == Death("killed", -signal.SIGKILL, "")
 
 
-def test_a_child_that_talks_and_one_that_does_not_listen(pools: tuple[Pool, Pool]) -> None:
-    with pools[0].talk(calls.echo, gives=str) as talk, pytest.raises(TimeoutError):
+def test_a_child_that_talks_and_one_that_does_not_listen(pool: Pool) -> None:
+    with pool.talk(calls.echo, gives=str) as talk, pytest.raises(TimeoutError):
         talk.hear(0.01)
-    with pools[1].talk(calls.deaf, gives=str) as talk:
+    with pool.talk(calls.deaf, gives=str) as talk:
         for _ in range(64):  # neither side waits for the other
             talk.line.tell("x" * 10_000)
         assert [talk.hear(SECONDS) for _ in range(64)] == [str(number) * 10_000 for number in range(64)]
@@ -235,17 +206,16 @@ def test_a_child_that_talks_and_one_that_does_not_listen(pools: tuple[Pool, Pool
         assert talk.hear(SECONDS) == Death("exited", 0, "")
 
 
-def test_a_forked_copy_of_the_caller_leaves_the_pools_alone(pools: tuple[Pool, Pool]) -> None:
+def test_a_forked_copy_of_the_caller_leaves_the_pool_alone(pool: Pool) -> None:
     def work() -> None:
-        for pool in pools:
-            with pytest.raises(OptctxError, match="belongs to the process that this one was forked from"):
-                pool.call(calls.add, 1, gives=int)
-            pool.close()
+        with pytest.raises(OptctxError, match="belongs to the process that this one was forked from"):
+            pool.call(calls.add, 1, gives=int)
+        pool.close()
         with Pool(calls.base, 1) as own:
             assert own.call(calls.add, 1, gives=int).value == 2
 
     in_child(work)
-    assert [pool.call(calls.add, 2, gives=int).value for pool in pools] == [42, 42]
+    assert pool.call(calls.add, 2, gives=int).value == 42
 
 
 def test_a_pool_ends_although_a_forked_copy_lives() -> None:
@@ -282,13 +252,10 @@ pool.start()
 if step == "preparing":
     said()
 pool.process
-within = Pool(calls.base, 1, within=pool)
-within.start()
-for each in (pool, within):
-    for _ in range(2):
-        each.submit(calls.hang, gives=int)
+for _ in range(2):
+    pool.submit(calls.hang, gives=int)
 if step == "hanging":
-    wait_for(lambda: all(len(children_of(each.process)) >= 2 for each in (pool, within)))
+    wait_for(lambda: len(children_of(pool.process)) >= 2)
 said()
 try:
     time.sleep(3600)
@@ -346,8 +313,6 @@ def test_an_interrupt_at_any_moment_leaves_no_process_and_no_descriptor(moments:
         with Pool(calls.base, 1) as pool:
             pool.submit(calls.hang, gives=int)
             pool.call(calls.add, 1, gives=int)
-            with Pool(calls.base, 1, within=pool) as within:
-                within.call(calls.add, 1, gives=int)
 
     work()
     wait_for(lambda: threading.active_count() <= threads)

@@ -173,7 +173,7 @@ def test_native_is_the_processor_of_this_machine_with_its_features(
     assert compile_job(Job(SCALE, cpu="native")) == expected
     assert fresh.compile(Job(SCALE, cpu="native")) == expected
     (tmp_path / "module.ll").write_text(SCALE)
-    assert main(["sweep", str(tmp_path / "module.ll"), "--cpu", "native", "--format", "json"]) == 0
+    assert main(["sweep", str(tmp_path / "module.ll"), "--llc=-mcpu=native", "--format", "json"]) == 0
     [row] = json.loads(capfd.readouterr().out)
     assert row["attributes"]["digest"] == hashlib.sha256(expected.code).hexdigest()
     without = [Job(SCALE, cpu=name, features="-avx,-sse4.2", triple=X86) for name in ("native", cpu)]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import os
-import platform
 import sys
 import threading
 from collections.abc import Callable
@@ -40,17 +39,12 @@ def instruction_not_known() -> None:
     CapstoneDecoder.decode = not_known  # type: ignore[method-assign, assignment]
 
 
-def other_processor() -> None:
-    platform.machine = lambda: "riscv64"
-
-
 # What is missing, and what is said of it. What was kept has been decoded: without it, a decoder is needed.
 REASONS: list[tuple[Callable[[], None], str]] = [
     (forbid_code, "mprotect"),
     (partial(refuse, "mremap", errno.EPERM), "mremap"),
     (no_decoder, "capstone cannot be used"),
     (instruction_not_known, "not known: 90"),
-    (other_processor, "riscv64"),
 ]
 
 

@@ -143,7 +143,7 @@ def test_another_value_that_makes_an_option_needless_takes_it_out() -> None:
 
 def test_the_command_prints_lines_for_llvms_programs(kernel: str, capfd: pytest.CaptureFixture[str]) -> None:
     words = [word for each in TWENTY[5:12] for word in ("--set", each)]
-    assert main(["reduce", kernel, *words, "--triple", X86]) == 0
+    assert main(["reduce", kernel, *words, f"--llc=-mtriple={X86}"]) == 0
     failure, counts, options, clang, tools = capfd.readouterr().out.splitlines()
     assert failure.startswith("crashed: Assertion `isPowerOf2_32")
     assert counts.startswith("1 of 7 options, after ")
@@ -151,7 +151,7 @@ def test_the_command_prints_lines_for_llvms_programs(kernel: str, capfd: pytest.
     assert clang.startswith(f"clang: clang -O3 --target={X86} -fPIC -mllvm {CRASH} -c -o ")
     assert f" -mtriple={X86} -relocation-model=pic {CRASH} -o " in tools
     assert tools.count(CRASH) == 2
-    assert main(["reduce", kernel, *words, "--triple", X86, "--format", "json"]) == 0
+    assert main(["reduce", kernel, *words, f"--llc=-mtriple={X86}", "--format", "json"]) == 0
     found = json.loads(capfd.readouterr().out)
     assert (found["options"], found["failure"]["state"]) == ([CRASH], "crashed")
     opt, llc = (found["commands"][name] for name in ("opt", "llc"))
@@ -176,7 +176,7 @@ def test_a_program_says_what_is_kept(kernel: str, capfd: pytest.CaptureFixture[s
             f"subprocess.Popen(['sleep', '{SLEEP}'])\n"
             f"sys.exit(os.path.getsize(sys.argv[1]) <= {plain})\n"
         )
-        words = ["reduce", kernel, "--triple", X86, "--format", "json"]
+        words = ["reduce", kernel, f"--llc=-mtriple={X86}", "--format", "json"]
         words += ["--command", f"{shlex.quote(sys.executable)} larger.py {{object}}"]
         for each in ("disable-lsr", "unroll-count=7", "inline-threshold=3"):
             words += ["--set", each]

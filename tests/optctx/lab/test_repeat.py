@@ -44,7 +44,7 @@ def test_the_options_of_all_compilations_are_given_and_those_of_the_trial_on_top
 
 def test_the_lines_for_a_shell() -> None:
     job = Job("", triple=X86, cpu="haswell", features="+avx2,-fma", opt_level=3)
-    source = Source("in/kernel.c", job, clang="clang-19", clang_options="-DN=8 -I 'a b'")
+    source = Source("in/kernel.c", job, clang=("clang-19", "-DN=8", "-I", "a b"))
     target = (
         "-Xclang -target-cpu -Xclang haswell -Xclang -target-feature -Xclang +avx2 -Xclang -target-feature"
     )
@@ -84,7 +84,7 @@ def test_a_shell_gives_each_program_the_words_that_are_meant(
     for tool in ("opt", "llc", "clang"):
         (tmp_path / tool).write_text(stand_in)
         (tmp_path / tool).chmod(0o755)
-    source = Source(f"{HOSTILE}.c", Job("", cpu=HOSTILE.replace(",", "")), clang="./clang")
+    source = Source(f"{HOSTILE}.c", Job("", cpu=HOSTILE.replace(",", "")), clang=("./clang",))
     made = lines_of(trial({f"a{HOSTILE}": HOSTILE}, f"default<O3>{HOSTILE}"), source)
     plain = lines_of(trial({f"a{HOSTILE}": HOSTILE}), source)
     script = "\n".join([made["front"], f"./{made['opt']}", f"./{made['llc']}", plain["clang"]])
@@ -141,7 +141,7 @@ def test_clang_takes_its_lines(tmp_path: pathlib.Path) -> None:
     (tmp_path / "sum.c").write_text(
         "int sum(int *a, int n) { int s = N; while (n--) s += *a++; return s; }\n"
     )
-    source = Source("sum.c", Job("", triple=X86, cpu="haswell"), clang=CLANG, clang_options="-DN=8")
+    source = Source("sum.c", Job("", triple=X86, cpu="haswell"), clang=(CLANG, "-DN=8"))
     objects = set()
     for count in ("1", "7"):
         lines = lines_of(trial({"unroll-count": count}, "default<O2>"), source)

@@ -143,23 +143,29 @@ def test_a_helper_that_is_killed_is_an_error_and_keeps_what_is_done(
 
     monkeypatch.setattr(sys.modules["optctx.lab.sweep"], "Experiment", Noted)
     keep = str(tmp_path / "kept")
-    with pytest.raises(EndedEarlyError, match="the helper process of the sweep ended with status -9"):
+    with pytest.raises(EndedEarlyError, match="the helper process ended with status -9"):
         sweep(SMALL, ["unroll-count=1..12"], on_trial=kill, keep=keep)
     assert found
     assert [*read_trials(keep).values()] == found
 
 
-def test_searches_fork_one_server_that_has_attached_and_another_if_that_is_killed() -> None:
-    def parent(base: OptionContext) -> int:
+def test_searches_share_a_server_that_has_attached_and_another_if_that_is_killed() -> None:
+    def server(base: OptionContext) -> int:
         with Experiment() as process:
             process.prepare(make_plan({"": SMALL}, Limits(1), base))
-            stat = pathlib.Path(f"/proc/{process.pool.process}/stat").read_text()
-            return int(stat.rpartition(")")[2].split()[1])
+            return process.pool.process
 
     plain = OptionContext()
-    first, pool = parent(plain), attached_pool.running()
-    assert first == parent(plain) == pool.process != llvm_pool().process
-    assert parent(OptionContext(unroll_count=3)) == llvm_pool().process, "options come before attaching"
+    first, pool = server(plain), attached_pool.running()
+    assert first == server(plain) == pool.process != llvm_pool().process
+    set_first = server(OptionContext(unroll_count=3))
+    assert set_first not in (first, llvm_pool().process), "options come before attaching"
+    assert not pathlib.Path(f"/proc/{set_first}").exists()
     os.kill(first, signal.SIGKILL)
     wait_for(lambda: pool.end is not None)
-    assert parent(plain) not in (first, llvm_pool().process)
+    assert server(plain) not in (first, llvm_pool().process)
+
+
+def test_a_limit_is_relative_to_the_baseline() -> None:
+    assert [Limits().seconds(base) for base in (None, 0.1, 2.0)] == [120.0, 10.0, 40.0]
+    assert Limits(timeout=1.5).seconds(2.0) == 1.5

@@ -77,7 +77,7 @@ def refused(path: pathlib.Path, words: str, **more: Any) -> None:
 def test_another_experiment_is_refused_by_what_differs(path: pathlib.Path) -> None:
     with kept(path) as file:
         file.append(trial(0))
-    refused(path, "exists already; go on with --resume")
+    refused(path, "exists; go on with resume=True")
     for words, parts in {
         "its trials differ in space and input": PARTS | {"space": [], "input": {}},
         "differ in seed": PARTS | {"seed": 3},
@@ -135,7 +135,7 @@ def test_a_full_disk_leaves_whole_trials(path: pathlib.Path) -> None:
             file.append(trial(0))
             size = path.stat().st_size
             resource.setrlimit(resource.RLIMIT_FSIZE, (size + 100, resource.RLIM_INFINITY))
-            with pytest.raises(OptctxError, match="it has 1 trials, go on with --resume"):
+            with pytest.raises(OptctxError, match="it has 1 trials to go on with"):
                 file.append(trial(1))
             assert path.stat().st_size == size
 

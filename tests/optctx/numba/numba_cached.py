@@ -94,7 +94,7 @@ def without_optctx(first: str, second: str) -> tuple[list[tuple[int, str]], list
         binding.set_option("", f"-fast-isel={int(fast)}")
         found += steps(folder, "plain")
     return found, [
-        "optctx.plain_numba" in sys.modules,
+        "optctx.numba.extension" in sys.modules,
         "optctx.errors" in sys.modules,
         hasattr(caching.Cache._load_overload, "__wrapped__"),
         hasattr(codegen.CPUCodeLibrary.finalize, "__wrapped__"),

@@ -19,7 +19,7 @@ from tests.optctx.numba.numba_functions import Options, machine_code
 
 __all__ = [
     *("ARRAY", "KERNELS", "SCALAR", "calls_helper", "compiled", "fresh", "helper", "is_vector", "loaded"),
-    *("parallel", "refused_imports", "total", "without_import"),
+    *("decorated_first", "parallel", "refused_uses", "total"),
 ]
 
 ARRAY = np.arange(1000)
@@ -106,19 +106,16 @@ def parallel(options: Options) -> list[tuple[int, bool]]:
     return found
 
 
-def without_import() -> str:
-    """Return why a context refuses a dispatcher where `optctx.numba` was not imported."""
-    from optctx import OptionContext, OptionTypeError
+def decorated_first(options: Options) -> tuple[int, bool]:
+    """Call a dispatcher under a context; return its result, and whether it has vectors."""
+    from optctx import OptionContext
 
-    try:
-        OptionContext({"unroll-count": 4})(numba.njit(lambda x: x))
-    except OptionTypeError as error:
-        return str(error)
-    return ""
+    function: Any = OptionContext(options)(numba.njit(total))
+    return int(function(ARRAY)), is_vector(function)
 
 
-def refused_imports() -> list[str]:
-    """Return why `optctx.numba` cannot be imported, without Numba and beside two that are not as expected."""
+def refused_uses() -> list[str]:
+    """Return why `optctx.numba` cannot be used, without Numba and beside two that are not as expected."""
     changes: list[Callable[[pytest.MonkeyPatch], None]] = [
         lambda patch: patch.setitem(sys.modules, "numba", None),
         lambda patch: patch.setattr(numba, "__version__", "0.60.0"),
@@ -129,7 +126,7 @@ def refused_imports() -> list[str]:
         with pytest.MonkeyPatch.context() as patch:
             change(patch)
             with pytest.raises(ImportError) as refused:
-                importlib.import_module("optctx.numba")
+                importlib.import_module("optctx.numba").njit  # noqa: B018
         said.append(str(refused.value))
         for name in [name for name in sys.modules if name.startswith("optctx.numba")]:
             del sys.modules[name]

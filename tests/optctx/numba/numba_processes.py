@@ -73,12 +73,7 @@ def compile_first_inside(folder: str) -> None:
     numba_cached.numba.config.CACHE_DIR = folder
     [_, fast], _, [_, plain] = found = numba_cached.inside_and_outside()
     assert fast != plain
-    assert found == [(0, fast), (1, fast), (0, plain)]
-    # Numba's runtime functions were made on the way, so what LLVM read for them is unknown. They are part of
-    # other functions, too, but no reason to tell those by options that nothing reads.
-    fast_isel = {"fast-isel": True}
-    scopes: list[Any] = [fast_isel, {**fast_isel, "arm-parallel-dsp-load-limit": 3}]
-    assert [numba_cached.step({"scope": options})[0] for options in scopes] == [0, 1]
+    assert found == [(0, fast), (0, fast), (0, plain)]
 
 
 # In the server, and in its children

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import functools
-import pathlib
 import pickle
 import re
-import threading
 from collections.abc import Iterator
-from contextlib import nullcontext
 from typing import Any
 
 import pytest
@@ -32,12 +29,10 @@ from optctx import (
     UnreadOptionWarning,
     record,
 )
-from optctx.errors import NumbaOptionsWarning
 from tests.optctx.numba import numba_kernels
 from tests.optctx.numba.numba_functions import Options, code_of, machine_code
 from tests.optctx.numba.numba_kernels import ARRAY, SCALAR, calls_helper, compiled, helper, is_vector, total
 from tests.optctx.numba.numba_processes import run
-from tests.support.rows import rows
 from tests.support.scopes import in_threads
 
 OTHER: Options = {"inline-threshold": 50, "trap-unreachable": True}
@@ -210,8 +205,8 @@ def test_a_context_compiles_a_dispatcher_under_its_values() -> None:
         OptionContext(OTHER)(Other(total, targetoptions={"nopython": True}))
 
 
-def test_without_the_import_a_context_refuses_a_dispatcher() -> None:
-    assert "import optctx.numba" in run(numba_kernels.without_import)
+def test_a_context_is_a_decorator_where_nothing_of_optctx_was_used_before() -> None:
+    assert run(numba_kernels.decorated_first, SCALAR) == (ARRAY.sum(), False)
 
 
 # What is refused
@@ -260,8 +255,8 @@ def test_a_jitclass_is_refused_by_name() -> None:
         optctx.numba.njit(options=SCALAR)(lambda n: Counter(n).x)(3)
 
 
-def test_another_numba_is_refused_at_import() -> None:
-    missing, old, changed = run(numba_kernels.refused_imports)
+def test_another_numba_is_refused_at_the_first_use() -> None:
+    missing, old, changed = run(numba_kernels.refused_uses)
     assert "optctx.numba needs Numba, which cannot be imported" in missing
     assert "optctx.numba does not work with Numba 0.60.0; install" in old
     assert "has no numba.core.codegen.CPUCodeLibrary._get_module_for_linking; install" in changed
@@ -278,7 +273,7 @@ def test_without_numbas_compiler_the_function_stays_as_it_is(monkeypatch: pytest
     monkeypatch.setattr(numba.config, "DISABLE_JIT", True)
     assert optctx.numba.njit(options=SCALAR)(total) is total
     assert optctx.numba.njit(total, options=SCALAR) is total
-    assert optctx.numba.njit(options="context")(total) is total
+    assert optctx.numba.njit(total) is total
 
 
 # What was not read
@@ -298,67 +293,47 @@ def test_an_option_that_nothing_reads_is_told_once_for_each_compilation() -> Non
 
 
 def test_what_is_read_counts_for_the_scope_also_if_an_equal_one_was_there_before() -> None:
-    function = optctx.numba.njit(total, options="context")
     for array in (ARRAY, ARRAY.astype(float)):
         with OptionContext({"unroll-count": 5}, unread="error"):
-            function(array)
+            optctx.numba.njit(total)(array)
 
 
-def test_a_scope_in_which_nothing_was_compiled_and_one_in_which_code_came_from_a_cache_say_so(
-    tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))
+def test_a_scope_in_which_nothing_was_compiled_and_one_that_only_loaded_code_say_so() -> None:
     context = OptionContext({"unroll-count": 5}, unread="warn")
-    function = numba.njit(total, cache=True)
+    function = numba.njit(total)
     with context:  # which it reads
         function(ARRAY)
     with pytest.warns(UnreadOptionWarning, match="nothing was compiled"), context:
         function(ARRAY)
-    function = numba.njit(total, cache=True)
+    [text] = function.inspect_llvm().values()
     with pytest.warns(UnreadOptionWarning, match="LLVM loaded modules and no more"), context, record() as log:
-        function(ARRAY)
-    assert function.stats.cache_hits
+        binding.parse_assembly(text)
     assert [each.cause[:20] for each in log.unread] == ["nothing was compiled"]
 
 
-# Functions that are compiled for the context in which they are called
+# Decorators in scopes
 
 
-def test_one_function_is_compiled_for_each_context_with_what_it_calls() -> None:
-    function = optctx.numba.njit(calls_helper, options="context")
-    scalar = OptionContext(SCALAR)
-    expected = helper.py_func(ARRAY) + 1
-    for _ in range(2):
-        assert function(ARRAY) == expected
-        assert is_vector(function)
-        with scalar:
-            assert function(ARRAY) == expected
-            assert not is_vector(function)
-            with OptionContext({"force-vector-width": 0}):
-                assert function(ARRAY) == expected
-                assert is_vector(function)
-    assert function.under(scalar).llvm_options == scalar
-    assert scalar(function) is function.under(scalar), "a context as decorator"
+def test_without_options_a_function_has_those_of_the_scope_around_its_decorator() -> None:
+    made = {}
+    for name, options in {"vector": {}, "scalar": SCALAR, "again": SCALAR}.items():
+        with OptionContext(options):
+            made[name] = optctx.numba.njit(calls_helper)
+    outside = optctx.numba.njit(calls_helper)
+    for name, function in {**made, "outside": outside}.items():
+        with OptionContext(SCALAR if name == "vector" else OTHER):
+            assert function(ARRAY) == helper.py_func(ARRAY) + 1
+        assert is_vector(function) is (name in ("vector", "outside"))
+    assert made["scalar"].llvm_options == made["again"].llvm_options == OptionContext(SCALAR)
+    assert made["scalar"].targetdescr is made["again"].targetdescr, "equal contexts share code"
 
 
-def test_equal_contexts_share_the_code_which_goes_with_them() -> None:
-    function = optctx.numba.njit(total, options="context")
-    pointers, first = set(), OptionContext(SCALAR)  # the target of these values may keep it
-    for count in range(3):
-        with OptionContext(SCALAR) if count else first:
-            function(ARRAY)
-            [overload] = function.overloads.values()
-            pointers.add(overload.entry_point)
-    assert len(pointers) == 1
-    assert set(function._by_context) == {id(first)}
-
-
-def test_threads_in_different_contexts_call_one_function() -> None:
-    function = optctx.numba.njit(calls_helper, options="context")
+def test_threads_in_different_scopes_decorate_one_function() -> None:
     found: dict[int, bool] = {}
 
     def work(index: int) -> None:
         with OptionContext(SCALAR if index % 2 else {}):
+            function = optctx.numba.njit(calls_helper)
             function(ARRAY)
             found[index] = is_vector(function)
 
@@ -366,101 +341,12 @@ def test_threads_in_different_contexts_call_one_function() -> None:
     assert found == {0: True, 1: False, 2: True, 3: False}
 
 
-def test_what_a_frozen_function_was_compiled_for_is_compiled_for_each_context() -> None:
-    function = optctx.numba.njit(total, options="context")
-    with OptionContext({"unroll-count": 3}):
-        assert function.signatures == []
-    assert function(ARRAY) == ARRAY.sum()
-    with pytest.raises(TypingError):
-        function.compile((numba.types.none,))
+def test_signatures_are_compiled_for_the_target_and_no_others() -> None:
+    function = optctx.numba.njit("int64(int64[::1])", options=SCALAR)(total)
     for _ in range(2):
-        function.disable_compile()
-    for options in (SCALAR, {"unroll-count": 3}):
-        with OptionContext(options):
-            assert function(ARRAY) == ARRAY.sum()
-            with pytest.raises(TypeError, match="No matching definition"):
-                function(3)
-    function.disable_compile(False)
-    with OptionContext(SCALAR):
-        assert function(np.ones(3)) == 3
-
-
-def test_of_threads_that_call_first_at_once_one_decides() -> None:
-    function = optctx.numba.njit(calls_helper)
-    ready = threading.Barrier(2)
-
-    def work(count: int) -> None:
-        with OptionContext({"unroll-count": count}):
-            ready.wait()
-            function(ARRAY)
-
-    with pytest.warns(NumbaOptionsWarning, match="and now is called under") as told:
-        in_threads([functools.partial(work, count) for count in (51, 52)])
-    assert len(told) == 1
-    assert [bool(each.overloads) for each in function._by_target.values()] == [True]
-
-
-@rows("options", ["context", SCALAR])
-def test_signatures_are_compiled_for_each_context_and_no_others(options: Any) -> None:
-    function = optctx.numba.njit("int64(int64[::1])", options=options)(total)
-    with OptionContext(SCALAR):
         assert len(function.signatures) == 1
         assert function(ARRAY) == ARRAY.sum()
         assert not is_vector(function)
         with pytest.raises(TypeError, match="No matching definition"):
             function(3)
-
-
-def test_functions_with_options_compile_it_for_themselves_and_plain_ones_for_their_context() -> None:
-    function = optctx.numba.njit(total, options="context")
-    own = optctx.numba.njit(options=SCALAR)(lambda array: function(array))
-    assert own(ARRAY) == ARRAY.sum()
-    assert not is_vector(own)
-    assert function.under(OptionContext(SCALAR)).signatures
-    plain = numba.njit(lambda array: function(array))
-    with OptionContext(SCALAR):
-        assert plain(ARRAY) == ARRAY.sum()
-    assert not is_vector(plain)
-
-
-@rows("first", [SCALAR, None])
-def test_without_options_the_first_context_stays_and_another_is_told(first: Options | None) -> None:
-    function = optctx.numba.njit(calls_helper)
-    for _ in range(2):  # in contexts of the same values
-        with nullcontext() if first is None else OptionContext(first):
-            function(ARRAY)  # warnings are errors
-    assert is_vector(function) is (first is None)
-    with OptionContext({"unroll-count": 3}), pytest.warns(NumbaOptionsWarning) as told:
-        function(ARRAY)
-    assert "calls_helper was compiled under OptionContext(" in str(told[0].message)
-    assert "and now is called under OptionContext({'unroll-count': 3})" in str(told[0].message)
-    assert [each.filename for each in told] == [__file__]
-    assert is_vector(function) is (first is None)
-    if first:
-        with pytest.warns(NumbaOptionsWarning, match="called outside any scope"):
-            function(ARRAY)
-
-
-@rows("options", ["context", None])
-def test_pickles_follow_as_well(options: Any) -> None:
-    function = optctx.numba.njit("int64(int64[::1])", options=options)(total)
-    assert pickle.loads(pickle.dumps(function)) is function
-    uuid = function._uuid
-    states = function._reduce_states()
-    copy = type(function)._rebuild(**{**states, "uuid": uuid + "-copy"})
-    assert (copy.mode, copy._only) == (function.mode, [numba.int64(numba.int64[::1])])
-    with OptionContext(SCALAR):
-        assert copy(ARRAY) == ARRAY.sum()
-        assert not is_vector(copy)
-
-
-def test_numbas_questions_are_answered_for_the_context_of_the_thread() -> None:
-    function = optctx.numba.njit(total, options="context")
-    with OptionContext(SCALAR):
-        function(ARRAY)
-        assert len(function.signatures) == len(function.nopython_signatures) == 1
-        assert function.stats.cache_hits == {}
-        function.recompile()
-        assert not is_vector(function)
-    assert function.signatures == []
-    assert not function.is_compiling
+        function = OptionContext(SCALAR)(numba.njit("int64(int64[::1])")(total))

@@ -47,7 +47,7 @@ def test_an_address_that_may_be_the_end_of_another_object_is_refused(tmp_path: p
     spans = [(option, 32), (behind, 32), (table, 32)]
 
     def settled(tables: Set[int] = frozenset()) -> tuple[set[object], set[object]]:
-        found = processor().find_references_to(image, spans, [])
+        found = processor.find_references_to(image, spans, [])
         assert not found.refusals
         refusals = find_ends(image, found.sites, dict(spans), tables)
         unsure = {refusal.address for refusal in refusals}

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextvars
+import sys
+import weakref
 from collections.abc import Callable, Iterator
 from contextvars import copy_context
 from typing import TypeVar
@@ -176,3 +178,35 @@ def test_a_thread_that_ends_inside_a_carried_scope_leaves_it() -> None:
         inside = copy_context()
     in_threads([end_inside])
     assert scopes_become(0)
+
+
+def test_a_carried_scope_that_cpp_code_hides_is_carried_once_and_until_that_ends() -> None:
+    """What takes its place is known by the address of its mark, which another may get once that is free."""
+
+    with four() as context:
+        inside = copy_context()
+    carried, inner = weakref.ref(context), eight()
+    del context
+
+    def check() -> None:
+        nonlocal inside
+        task, hiding = Task(inside), NativeScope({"unroll-count": "6"})
+        [mark] = (each for each in inside.values() if type(each).__name__ == "Mark")
+        task.do(hiding.__enter__)
+        references = sys.getrefcount(mark)
+        for _ in range(20):
+            assert (task.do(both), both()) == ((6, 6), OUTSIDE)
+            task.do(inner.__enter__)
+            assert (task.do(both), both()) == ((8, 8), OUTSIDE)
+            task.do(inner.__exit__)
+        assert sys.getrefcount(mark) == references
+        del task, inside, mark
+        other = Task()
+        other.do(inner.__enter__)
+        assert carried() is not None
+        hiding.__exit__()
+        other.do(inner.__exit__)
+        with inner:
+            assert carried() is None
+
+    in_threads([check])

@@ -16,18 +16,22 @@ import pytest
 import optctx
 from optctx.lab.command.main import COMMANDS, main, make_parser
 from tests.support.command_lines import command_line
+from tests.support.ir_texts import X86
 from tests.support.processes import run_python
 from tests.support.rows import rows
 
 EXAMPLES = pathlib.Path(__file__).parents[4] / "examples"
 KERNEL = str(EXAMPLES / "kernel.ll")
-SWEEP = ["sweep", KERNEL, "--triple", "x86_64-unknown-linux-gnu"]
+SWEEP = [
+    "sweep",
+    KERNEL,
+]
 
 
 def test_processor_features_and_level_reach_the_code(capfd: pytest.CaptureFixture[str]) -> None:
     digests = set()
-    for extra in ("--cpu haswell", "--features +avx", "--opt-level 0", "--passes sroa", ""):
-        assert main([*SWEEP, "--format", "json", *extra.split()]) == 0
+    for extra in ("-mcpu=haswell", "-mattr=+avx", "-O0", "-code-model=large", ""):
+        assert main([*SWEEP, "--format", "json", "--llc", f"-mtriple={X86} {extra}"]) == 0
         digests.add(json.loads(capfd.readouterr().out)[0]["attributes"]["digest"])
     assert len(digests) == 5
 

@@ -30,7 +30,7 @@ SETTINGS = {
 def command(tmp_path: pathlib.Path) -> list[str]:
     (tmp_path / "counted.ll").write_text(COUNTED)
     settings = [f"--set={name}={value}" for name, value in SETTINGS.items()]
-    return ["record", str(tmp_path / "counted.ll"), "--passes", UNROLL, "--triple", X86, *settings]
+    return ["record", str(tmp_path / "counted.ll"), "--passes", UNROLL, f"--llc=-mtriple={X86}", *settings]
 
 
 def test_it_is_what_a_recording_of_the_same_compilation_sees_in_any_form(
@@ -70,7 +70,7 @@ def test_llvm_that_ends_the_process_is_one_line(
     """An unknown processor has no 64 bits."""
     function = 'define void @f() "target-cpu"="none" {\n  ret void\n}\n'
     (tmp_path / "dies.ll").write_text(function)
-    assert main(["record", str(tmp_path / "dies.ll"), "--triple", X86]) == 2
+    assert main(["record", str(tmp_path / "dies.ll"), f"--llc=-mtriple={X86}"]) == 2
     out, err = capfd.readouterr()
     assert out == ""
     assert err.startswith(f"optctx: cannot compile {tmp_path / 'dies.ll'}: LLVM crashed: LLVM ERROR: 64-bit")

@@ -40,7 +40,7 @@ def test_files_may_have_any_name_and_streams_any_encoding(
     for path in paths:
         with open(path, "w") as file:
             file.write(IR)
-    ended = command_line("sweep", f"--format={form}", "--triple", X86, *paths, variables=variables)
+    ended = command_line("sweep", f"--format={form}", f"--llc=-mtriple={X86}", *paths, variables=variables)
     assert (ended.status, ended.err) == (0, "")
     if form == "table":
         assert f"{len(NAMES)} combinations, 1 different object\n" in ended.out
@@ -79,7 +79,7 @@ NO_TEXT: list[tuple[str | bytes, ...]] = [
     (b"\xff",),
     ("sweep", "FILE", "--set", b"unroll-count=\xff"),
     ("sweep", "FILE", "--set", b"\xff=1"),
-    *(("sweep", "FILE", flag, b"\xff") for flag in ("--passes", "--triple", "--cpu", "--features", "--jobs")),
+    *(("sweep", "FILE", flag, b"\xff") for flag in ("--passes", "--llc", "--clang", "--jobs")),
     ("rank", "FILE", "--only", b"\xff"),
 ]
 
@@ -92,7 +92,7 @@ def test_what_is_no_text_or_no_file_is_one_line(kernel: str) -> None:
 
 def test_standard_input_is_utf_8_in_any_locale() -> None:
     text = f"; \u00fc\n{IR}".encode()
-    ended = command_line("sweep", "-", "--triple", X86, variables=ASCII, given=text)
+    ended = command_line("sweep", "-", f"--llc=-mtriple={X86}", variables=ASCII, given=text)
     assert (ended.status, ended.err) == (0, "")
     ended = command_line("sweep", "-", variables=ASCII, given=b"; \xff\n" + IR.encode())
     assert (ended.status, ended.err) == (2, NEITHER)
@@ -104,17 +104,17 @@ def test_standard_input_is_utf_8_in_any_locale() -> None:
 @rows(
     ("words", "redirections", "status", "err"),
     [
-        (["options", "--format", "json"], ">&-", 3, CLOSED),
-        (["options", "--format", "json"], ">/dev/full 2>/dev/full", 3, ""),
-        (["options", "--format", "json"], ">/dev/full", 3, FULL),  # more than a buffer takes
+        (["options", "--format", "json"], ">&-", 2, CLOSED),
+        (["options", "--format", "json"], ">/dev/full 2>/dev/full", 2, ""),
+        (["options", "--format", "json"], ">/dev/full", 2, FULL),  # more than a buffer takes
         (["options", "--format", "json"], ">|", 0, ""),
         # An error goes nowhere else where standard error is closed.
         (["options", "no-such-option"], "2>&-", 2, ""),
         (["no-such-command"], "2>/dev/full", 2, ""),
-        (["no-such-command"], ">&- 2>&-", 3, ""),
+        (["no-such-command"], ">&- 2>&-", 2, ""),
         # Streams that are not needed.
         (["info"], "<&- 2>&- >/dev/null", 0, ""),
-        (["sweep", "FILE", "--triple", X86, "--verify"], "<&- 2>&- >/dev/null", 0, ""),
+        (["sweep", "FILE", f"--llc=-mtriple={X86}", "--verify"], "<&- 2>&- >/dev/null", 0, ""),
     ],
 )
 def test_closed_and_full_streams_are_one_line_or_none(

@@ -49,7 +49,8 @@ def test_each_kind_of_change_is_shown_by_name(
     taken: Facts, tmp_path: pathlib.Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     file = tmp_path / "old.json"
-    assert main(["options", "--format", "json", "-o", str(file)]) == 0
+    assert main(["options", "--format", "json"]) == 0
+    file.write_text(capfd.readouterr().out)
     assert load_facts(file.read_bytes(), "it") == taken
 
     def out(*words: str) -> str:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
+from statistics import median
 
-from optctx.lab.timing.helper import AGAIN, BASE, Rounded
-from optctx.lab.timing.results import interval, is_gain
-from optctx.lab.timing.rounds import _Sums
+from optctx.lab.timing.intervals import interval, is_gain
 from tests.support.rows import rows
 
 TRIALS = 200
@@ -36,17 +35,18 @@ def test_intervals_cover_the_median_as_often_as_they_say(count: int, confidence:
     assert interval(numbers, confidence, 1) == interval(numbers, confidence, 1)
 
 
-def synthetic(source: random.Random, speed: float) -> Rounded:
-    """A round on a busy machine: speed drifts from round to round, every fifth sample takes much longer."""
+def synthetic(source: random.Random, speed: float) -> list[float]:
+    """Ratios of a round on a busy machine, of the base's copy and of a program: speed drifts from round to
+    round, every fifth sample takes much longer.
+    """
     drift = source.lognormvariate(0, 0.3)
 
     def sample(factor: float) -> float:
         burst = source.uniform(1, 4) if source.random() < 0.2 else 1.0
         return drift * source.gauss(1, 0.02) * burst / factor
 
-    return Rounded(
-        {name: [sample(at) for _ in range(5)] for name, at in ((BASE, 1), (AGAIN, 1), ("x", speed))}
-    )
+    base = [sample(1) for _ in range(5)]
+    return [median(each / sample(factor) for each in base) for factor in (1, speed)]
 
 
 def announced(seed: int, speed: float) -> tuple[bool, float]:
@@ -54,11 +54,9 @@ def announced(seed: int, speed: float) -> tuple[bool, float]:
     gains = []
     for check, confidence in ((0, 0.95), (1, 0.99)):
         source = random.Random(2 * seed + check)
-        sums = _Sums(("x",), confidence, seed)
-        for _ in range(15):
-            sums.add(synthetic(source, speed))
-        ratio = interval(sums.ratios["x"], confidence, seed, 300)
-        gains.append(is_gain(ratio, interval(sums.ratios[AGAIN], confidence, seed, 300)))
+        again, ratios = zip(*(synthetic(source, speed) for _ in range(15)), strict=True)
+        ratio = interval(ratios, confidence, seed, 300)
+        gains.append(is_gain(ratio, interval(again, confidence, seed, 300)))
     return all(gains), ratio.middle
 
 

@@ -2,32 +2,132 @@
 
 from __future__ import annotations
 
+import json
 import pathlib
+import re
+import shlex
+import shutil
+import subprocess
+from dataclasses import replace
 
 import pytest
 
+from optctx import OptionContext
+from optctx.compiling import FreshProcess, Job
+from optctx.lab.command import tune_command
 from optctx.lab.command.main import main
+from optctx.lab.space import parse_dimension, parse_space
 from optctx.lab.trial import Goal, Trial
-from optctx.lab.tuning import Tuned
+from optctx.lab.tuning import Command, Tuned
+from optctx.lab.tuning.tables import summary
+from optctx.process import all_arguments
+from tests.support.ir_texts import SCALE
 from tests.support.processes import run_python
-from tests.support.tuning_cases import SUM
+from tests.support.tuning_cases import JOB, SUM, tuned
 
 KERNEL = """
 void scale(float *restrict a, const float *restrict b, float k, long n) {
   for (long i = 0; i < n; i++) a[i] += k * b[i];
 }
 """
-TRY = ["--try", "unroll-count=1,2,4", "--try", "force-vector-width=1,4", "--sampler", "grid"]
+TRY = ["--try", "unroll-count=1,2,4", "--try", "force-vector-width=1,4"]
 
 
 @pytest.mark.long
+@pytest.mark.skipif(not shutil.which("clang"), reason="needs clang (Debian: clang)")
+def test_a_file_is_enough(
+    tmp_path: pathlib.Path, fresh: FreshProcess, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """It proposes, goes by size, names the fewest options, and prints a harness to go by time with."""
+    source, kept, best = (tmp_path / name for name in ("scale.c", "night.journal", "best.toml"))
+    source.write_text(KERNEL)
+    words = ["tune", str(source), "--trials", "30", "--storage", str(kept)]
+    assert main([*words, "--best", str(best)]) == 0
+    out, err = capfd.readouterr()
+    assert "optctx: trying 8 options that change the size: " in err
+    named = re.search(r"^best by size: (-\S+(?: -\S+)*) \(-", out, re.MULTILINE)
+    assert named is not None
+    options = OptionContext.load(best)
+    assert sorted(named[1].split()) == sorted(all_arguments(options))
+    # Without any one of them it is worse, and together they are what the trial has: in fresh processes.
+    [front] = [line for line in out.splitlines() if line.startswith("opt and llc: clang ")]
+    subprocess.run(front.removeprefix("opt and llc: ").split(" && ")[0], shell=True, cwd=tmp_path, check=True)
+    job = Job((tmp_path / "scale.bc").read_bytes())
+    code = fresh.compile(replace(job, options=tuple(named[1].split()))).code
+    for left in named[1].split():
+        fewer = tuple(each for each in named[1].split() if each != left)
+        assert len(fresh.compile(replace(job, options=fewer)).code) > len(code)
+    # Once more: what was proposed is not proposed again.
+    assert main([*words, "--format", "json"]) == 0
+    again = json.loads(capfd.readouterr().out)
+    assert (again["compiled"], len(again["trials"])) == (len(again["minimised"]), 30) or again[
+        "compiled"
+    ] < 12
+    # The harness that it printed is one.
+    harness = tmp_path / "scale_harness.py"
+    _, mark, text = out.partition(f"save it as {harness}:\n")
+    assert mark
+    harness.write_text(f"{text}seconds = 0.1\n")
+    assert main(["tune", str(source), *TRY]) == 0
+    assert "times the base" in capfd.readouterr().out
+
+
+def test_a_search_over_proposed_options_goes_on_with_them(
+    tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Also where there is an empty file."""
+    source, kept = tmp_path / "scale.ll", tmp_path / "night.journal"
+    source.write_text(SCALE)
+    kept.touch()
+    proposed = [parse_dimension("force-vector-width=1,4")]
+    monkeypatch.setattr(tune_command, "propose", lambda *given, **named: proposed)
+    words = ["tune", str(source), "--by", "size", "--storage", str(kept)]
+    assert main(words) == 0
+    monkeypatch.delattr(tune_command, "propose")
+    assert main([*words, "--format", "json"]) == 0
+    assert main([*words, "--try", "unroll-count=1,2,4"]) == 2
+    expected = "its trials differ in space; repeat its arguments, or name another storage"
+    assert expected in capfd.readouterr().err
+
+
+def test_a_change_is_told_of_a_base_of_any_sign(tmp_path: pathlib.Path) -> None:
+    script = tmp_path / "score.sh"
+    base = tuned(JOB, parse_space(["unroll-count=1"])).base.objectives["size"]
+    for above, expected in ((base, []), (base + 100, ["-"])):
+        script.write_text(f'echo $(($(stat -c %s "$1") - {above:.0f}))\n')
+        command = Command(command=f"sh {shlex.quote(str(script))} {{object}}")
+        best, _ = summary(tuned(JOB, parse_space(["force-vector-width=1"]), (command,)))
+        assert re.findall(r" \((.)\d+\.\d%\)$", best) == expected
+        assert best.startswith("best by command: -force-vector-width=1")
+
+
+def test_it_ends_with_a_line_for_each_tool(tmp_path: pathlib.Path, capfd: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "scale.ll").write_text(SCALE)
+    words = [*TRY, "--set", "enable-gvn-hoist", "--passes", "default<O2>"]
+    assert main(["tune", str(tmp_path / "scale.ll"), *words]) == 0
+    lines = capfd.readouterr().out.splitlines()
+    start = next(place for place, line in enumerate(lines) if line.startswith("best by size: "))
+    best, counts, clang, *_, tools, numba, kept = lines[start:]
+    assert re.fullmatch(r"best by size: -force-vector-width=1 \(-[\d.]+%\)", best)
+    assert counts == "6 trials; ended: every point of the space was tried"
+    given = "-enable-gvn-hoist -mllvm -force-vector-width=1"
+    assert clang.startswith(f"clang: clang -O2 -fPIC -mllvm {given} -c -o scale.o -- ")
+    given = given.replace("-mllvm ", "")
+    assert tools.startswith(
+        f"opt and llc: opt '-passes=default<O2>' -relocation-model=pic {given} -o scale.opt.bc "
+    )
+    options = "{'enable-gvn-hoist': 'true', 'force-vector-width': '1'}"
+    assert numba == f"Numba: @optctx.numba.njit(options={options})"
+    assert kept == "--best FILE keeps the best set, for --load"
+
+
 def test_a_goal_that_calls_needs_a_harness_and_prints_one(
     tmp_path: pathlib.Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "sum.ll").write_text(SUM)
     assert main(["tune", str(tmp_path / "sum.ll"), "--try", "unroll-count=1,2", "--by", "time"]) == 2
     out, err = capfd.readouterr()
-    assert 'entry = "sum"' in out
+    assert "entry = 'sum'" in out
     assert err.startswith("optctx: cannot call 'sum': no harness says what to pass; fill in the printed one")
 
 
@@ -43,5 +143,5 @@ def test_the_tools_are_imported_on_first_use() -> None:
 def test_a_notebook_shows_whole_options() -> None:
     trial = Trial(7, {"unroll-count": "<4>", "other": "1"}, "verify", "ok", {"size": 8.0})
     base, goals = Trial(-1, {}, "verify", "ok", {"size": 9.0}), (Goal("size", "object bytes"),)
-    found = Tuned(goals, base, (trial,), "tpe", (), ("verify",), {}, {}, ended="1 trial")
+    found = Tuned(goals, base, (trial,), "tpe", (), ("verify",), {}, ended="1 trial")
     assert "<td>7</td><td>8</td><td>&lt;4&gt;</td><td>1</td>" in found._repr_html_()

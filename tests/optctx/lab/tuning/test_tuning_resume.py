@@ -20,8 +20,6 @@ from optctx.compiling import Job
 from optctx.errors import EndedEarlyError, Interrupted, OptctxError
 from optctx.lab.trial import Trial
 from optctx.lab.tuning import Instructions, Tuned, parse_space
-from optctx.lab.tuning.assess import Assessor
-from optctx.lab.tuning.evaluate import Evaluator
 from optctx.lab.tuning.studies import Study
 from tests.support.processes import SECONDS, in_child, of_session, wait_for
 from tests.support.tuning_cases import JOB, TINY, StopError, cut_short, kept, loops, told, tuned
@@ -124,25 +122,6 @@ def test_an_interrupted_search_hands_over_what_is_in_its_study(
     assert all(trial in told(again) for trial in told(study))
 
 
-def test_an_interrupt_while_measuring_ends_leaves_no_process(monkeypatch: pytest.MonkeyPatch) -> None:
-    made: list[Evaluator] = []
-    enter = Evaluator.__enter__
-
-    def entered(self: Evaluator) -> Evaluator:
-        made.append(self)
-        return enter(self)
-
-    def interrupted(self: Assessor) -> None:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(Evaluator, "__enter__", entered)
-    monkeypatch.setattr(Assessor, "stop", interrupted)
-    with pytest.raises(KeyboardInterrupt):
-        tuned(JOB, loops(), trials=1)
-    [evaluator] = made
-    wait_for(lambda: evaluator.pool.end is not None)
-
-
 def test_two_searches_work_on_one_study(tmp_path: pathlib.Path) -> None:
     """As two processes do: each sees the trials of the other, and they share what was asked for."""
     given = {**ARGUMENTS, "space": parse_space(["unroll-count=1..64", "inline-threshold=0..500000"])}
@@ -183,7 +162,7 @@ def test_a_study_of_something_else_is_refused_by_name(tmp_path: pathlib.Path) ->
         "objectives": {"objectives": (Instructions(),)},
     }
     for name, value in others.items():
-        words = f"its trials differ in {name}; .* or give another name with --study"
+        words = f"its trials differ in {name}; .* or name another storage"
         with pytest.raises(OptctxError, match=words):
             tuned(**{**given, **value})
     assert file.read_bytes() == before
@@ -200,7 +179,7 @@ def test_a_storage_that_cannot_be_used_is_one_error(tmp_path: pathlib.Path) -> N
     )
     garbage.write_text("hello\n")
     for place, words in {
-        str(theirs): "optctx has not made it; give another name with --study",
+        str(theirs): "optctx has not made it; name another storage",
         str(garbage): "cannot use the storage .*garbage.journal",
         str(tmp_path): "it is a directory|not a regular file",
         str(tmp_path / "none" / "study.journal"): "there is no directory",

@@ -1,0 +1,75 @@
+// What tests and evidence ask of the module, and switches of tasks that they simulate: names and conversions, no logic.
+#include "arch/lengths.hpp"
+#include "arch/sites.hpp"
+#include "image/registry.hpp"
+#include "intercept/bound_contexts.hpp"
+#include "intercept/machines.hpp"
+#include "os/keyed_locks.hpp"
+#include "python/bindings.hpp"
+#include "python/bytes.hpp"
+#include "python/scope_block.hpp"
+#include "scopes/recorder.hpp"
+#include "scopes/scope.hpp"
+
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace nb = nanobind;
+using namespace nb::literals;
+using namespace optctx;
+
+void add_insight(nb::module_& m) {
+    m.attr("NO_READER") = arch::no_reader;
+    m.def(
+        "held",
+        [] {
+            nb::dict held;
+            held["scopes"] = sum_over_images(&scopes::active_scopes);
+            held["recorders"] = sum_over_images(&scopes::active_recorders);
+            held["bindings"] = sum_over_images(&bind::bound_count);
+            held["locks"] = os::locked();
+            held["calls"] = scopes::calls();
+            return held;
+        },
+        nb::sig("def held() -> dict[str, int]"), "Return what this process currently holds (calls: of this thread).");
+    m.def("simulate_context_switches", &scopes::follow_switches, "on"_a,
+          "Follow switches as after `watch_context_switches`, with manual calls of `context_switched`.");
+    m.def("context_switched", &scoping::follow_task);
+    m.def("idle_machines", of_image(&machine::idle_variants), "image"_a,
+          "Return the number of idle variants of an image.");
+    m.def("forget_machines", of_image(&machine::forget_all), "image"_a,
+          "Forget all machines of an image, as `restore` does.");
+    m.def(
+        "instruction_length",
+        [](const nb::bytes& code) {
+            std::optional<std::pair<unsigned, unsigned>> found;
+            if (const auto length = arch::instruction_length(bytes_of(code)))
+                found.emplace(length->length, length->operand_at);
+            return found;
+        },
+        "code"_a,
+        "(length, index of the byte that names a relative operand or 0), or None for an unusual instruction.");
+    m.def(
+        "registry_layouts",
+        [] {
+            std::vector<std::string> names;
+            for (const auto& layout : image::registry_layouts) names.emplace_back(layout.name);
+            return names;
+        },
+        "The names of the layouts that `walk_registry` knows.");
+    m.def(
+        "identity_view",
+        [](unsigned image) {
+            return reinterpret_cast<std::uintptr_t>(views::identity_view(views::checked_image(image)));
+        },
+        "image"_a, "Return the address of the words through which LLVM reads outside every scope.");
+}

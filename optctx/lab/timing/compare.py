@@ -1,0 +1,198 @@
+"""A module under different options: compiled in fresh processes, checked, timed, and gains confirmed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from optctx.compiling import FreshProcess, Job, Result
+from optctx.compiling.facts import arguments
+from optctx.errors import Interrupted, OptctxError
+from optctx.lab.outcome import Limits
+from optctx.lab.reduce import failure_of
+from optctx.lab.timing.bench import Confirmation, Outcome, Timing
+from optctx.lab.timing.intervals import Interval
+from optctx.lab.timing.kernel import Harness, Kernel
+from optctx.lab.timing.measuring import Measuring
+from optctx.wording import time_unit
+
+
+@dataclass(frozen=True)
+class Row:
+    """One set of options. `same`: its object is the base's, which is not timed again.
+
+    `timing`: of the measurement beside the base. `faster`: beyond doubt, in that one. `confirmation`: the
+    second one, of a row that was faster.
+    """
+
+    options: tuple[str, ...]
+    timing: Timing
+    same: bool = False
+    faster: bool = False
+    confirmation: Confirmation | None = None
+
+    @property
+    def gain(self) -> bool:
+        """Whether it is faster than the base, beyond doubt in both measurements."""
+        return self.confirmation is not None and self.confirmation.gain
+
+    @property
+    def ratio(self) -> Interval | None:
+        """How many times as fast as the base: of the second measurement, if there is one."""
+        second = self.confirmation.second if self.confirmation is not None else None
+        return second or self.timing.ratio
+
+    def verdict(self) -> str:
+        """What the row comes to, in a few words."""
+        if self.timing.outcome.state != "ok":
+            return self.timing.outcome.state
+        if self.same:
+            return "the same code"
+        if self.faster:
+            once = "faster, not confirmed" if self.confirmation is None else "faster once, not confirmed"
+            return "faster, confirmed" if self.gain else once
+        return "slower" if self.timing.ratio is not None and self.timing.ratio.high < 1 else "no difference"
+
+
+@dataclass(frozen=True)
+class Compared:
+    """Sets of options beside their base. `noise`: the ratio of the base to a second copy of itself.
+
+    `command`: whose numbers stand in place of seconds, if one has measured.
+    """
+
+    base_options: tuple[str, ...]
+    base: Timing
+    rows: tuple[Row, ...]
+    noise: Interval
+    command: str = ""
+
+    @property
+    def gains(self) -> list[Row]:
+        """The rows whose gain is confirmed, the fastest first."""
+        gains = [row for row in self.rows if row.gain]
+        return sorted(gains, key=lambda row: row.ratio.middle if row.ratio else 0.0, reverse=True)
+
+    @property
+    def headings(self) -> tuple[str, str, str, str]:
+        """Of `cells`."""
+        return "", "times as fast", "printed" if self.command else "one call", "options"
+
+    def cells(self) -> list[tuple[str, str, str, str]]:
+        """The base and the rows as texts, in the order of the headings."""
+        told = [("base", self.noise, self.base.seconds, self.base_options)]
+        rows = [(row.verdict(), row.ratio, row.timing.seconds, row.options) for row in self.rows]
+        return [
+            (verdict, str(ratio or ""), self._shown(figure), " ".join(options) or "no options")
+            for verdict, ratio, figure, options in (*told, *rows)
+        ]
+
+    def _shown(self, figure: Interval | None) -> str:
+        """Write the figure of one call in a unit that suits it, or as the command prints it."""
+        if figure is None:
+            return ""
+        size, unit = (1.0, "") if self.command else time_unit(figure.middle)
+        form = ".6g" if self.command else ".4g"
+        middle, low, high = (f"{each / size:{form}}" for each in (figure.middle, figure.low, figure.high))
+        return f"{middle}{unit and f' {unit}'} ({low} to {high})"
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return {
+            "base": {"options": self.base_options, **asdict(self.base)},
+            "rows": [
+                {
+                    "options": row.options,
+                    "verdict": row.verdict(),
+                    "gain": row.gain,
+                    "same": row.same,
+                    **asdict(row.timing),
+                    "confirmed": None if row.confirmation is None else asdict(row.confirmation),
+                }
+                for row in self.rows
+            ],
+            "noise": asdict(self.noise),
+            "command": self.command,
+        }
+
+
+def compare_settings(
+    job: Job,
+    kernel: Kernel | None,
+    against: Sequence[str | Sequence[str]],
+    *,
+    base: Sequence[str] = (),
+    measuring: Measuring | None = None,
+    limits: Limits = Limits(),  # noqa: B008  frozen
+    seed: int = 0,
+    progress: Callable[[str], object] = lambda words: None,
+) -> Compared:
+    """Compile a module under a base and under other options, compare what they compute, and time them.
+
+    Arguments:
+        job: What to compile and how; its own options are not used.
+        against: Sets of options, each as arguments ("-force-vector-width=8 -unroll-count=4", or a list).
+            Each comes on top of the base's.
+        base: The options of the base.
+        kernel: What is called; None where `measuring` has a command, which is run with each object instead.
+        measuring: How to measure. The seconds of the harness are for the first measurement, and for the
+            second one of each that was faster in the first.
+        limits: What one compilation may take.
+        progress: Is told what is under way.
+
+    Nothing reaches this process or its options. Raises Interrupted, with what was measured so far, after
+    Ctrl-C once the first measurement is done; OptctxError if the base cannot be compiled or run, for
+    options that LLVM does not know, and for a set that says nothing else than the base.
+    """
+    measuring = measuring or Measuring()
+    own = arguments(base)
+    sets = [_more(own, each) for each in against]
+    progress("compiling")
+    with FreshProcess(timeout=limits.seconds(), memory=limits.memory) as fresh:
+        plain = fresh.compile(replace(job, options=own, emit="object"))
+        if plain.error is not None:
+            raise OptctxError(f"cannot compile the base: {plain.error}")
+        limit = limits.seconds(plain.seconds)
+        answers = [fresh.compile(replace(job, options=each, emit="object"), timeout=limit) for each in sets]
+    candidates = {
+        str(place): answer.code
+        for place, answer in enumerate(answers)
+        if answer.error is None and answer.code != plain.code
+    }
+    bench, limit = measuring.bench(plain.code, kernel), (kernel.harness if kernel else Harness()).seconds
+    progress("measuring")
+    found = bench.measure(candidates, seconds=limit, seed=seed)
+    rows = []
+    for place, (options, answer) in enumerate(zip(sets, answers, strict=True)):
+        timing = found.candidates.get(str(place)) or Timing(_outcome(answer))
+        same = str(place) not in candidates and answer.error is None
+        rows.append(Row(options, timing, same, faster=str(place) in found.faster()))
+    shared = found.noise, measuring.command
+    gains = [(place, row.timing.ratio) for place, row in enumerate(rows) if row.faster and row.timing.ratio]
+    try:
+        for place, ratio in gains:
+            progress(f"confirming {' '.join(sets[place])}")
+            again = bench.confirm(candidates[str(place)], ratio, seconds=limit, seed=seed + place + 1)
+            rows[place] = replace(rows[place], confirmation=again)
+    except KeyboardInterrupt:
+        raise Interrupted(Compared(own, found.base, tuple(rows), *shared)) from None
+    return Compared(own, found.base, tuple(rows), *shared)
+
+
+def _more(base: tuple[str, ...], against: str | Sequence[str]) -> tuple[str, ...]:
+    own = arguments(against)
+    both = arguments([*base, *own])
+    if sorted(both) == sorted(base):
+        given = against if isinstance(against, str) else " ".join(against)
+        raise OptctxError(
+            f"nothing to compare: {given!r} says what the base says already; give another value or option"
+        )
+    return both
+
+
+def _outcome(answer: Result) -> Outcome:
+    failure = failure_of(answer)
+    if failure is None:
+        return Outcome("ok")
+    return Outcome(failure.state, failure.words or answer.error or "")

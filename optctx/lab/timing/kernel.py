@@ -1,0 +1,281 @@
+"""What a measurement calls: a function of a module, with the arguments that a harness gives.
+
+A harness is a Python file of the user's own, trusted as a test is, and runs in child processes:
+
+    entry = "sum"                # the function; not needed if the module has one
+
+    def arguments():             # of one call: writable buffers for pointers, numbers for numbers
+        return numpy.arange(1000), 1000
+
+    tolerance = 1e-6, 0.0        # of floats: relative and absolute difference that is no wrong result
+    repeat = 1                   # calls between two restorings of the buffers (as many as fill a millisecond)
+    seconds = 5.0                # for the times of up to eight candidates, which are taken together
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import runpy
+import traceback
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
+
+from optctx.compiling import Job, check_readable
+from optctx.compiling.job import parse_module
+from optctx.errors import OptctxError, shown
+from optctx.wording import counted, printable
+
+if TYPE_CHECKING:
+    from llvmlite.binding import ModuleRef, ValueRef
+
+NUMBERS = {"i1": 1, "i8": 8, "i16": 16, "i32": 32, "i64": 64, "float": 0, "double": 0}  # bits of integers
+_EXTENDED = (b"signext", b"zeroext")  # attributes: the caller extends it to a register
+# Attributes of parameters whose values the caller passes in its memory or in registers of its own choice.
+_REFUSED = (b"byval", b"sret", b"inalloca", b"preallocated", b"nest", b"swift", b"inreg", b"byref")
+# What may stand before the name of a function that C can call, beside the type of its result.
+_PLAIN = {
+    "define",
+    "external",
+    "weak",
+    "weak_odr",
+    "linkonce",
+    "linkonce_odr",
+    "dso_local",
+    "dso_preemptable",
+}
+_PLAIN |= {"default", "hidden", "protected", "noundef", "zeroext", "signext", "range", "nofpclass"}
+
+
+class Harness(Struct, frozen=True):
+    """What a harness says beside its arguments. `gives`: whether it has some; `file`: "" for none."""
+
+    file: str = ""
+    entry: str = ""
+    gives: bool = False
+    relative: float = 0.0
+    absolute: float = 0.0
+    repeat: int | None = None
+    seconds: float = 5.0
+
+
+class Kernel(Struct, frozen=True):
+    """A function and its harness. `parameters` and `returned`: types as LLVM IR has them in a call."""
+
+    entry: str
+    parameters: tuple[str, ...] = ()
+    returned: str = "void"
+    harness: Harness = Harness()
+
+    @property
+    def signature(self) -> str:
+        """The function as LLVM declares it, but for attributes."""
+        types = ", ".join(each.split()[0] for each in self.parameters)
+        return f"{self.returned} {printable(self.entry)}({types})"
+
+    @property
+    def identity(self) -> str:
+        """What its figures depend on, for a study that goes on."""
+        import hashlib
+
+        told = b""
+        if self.harness.file:
+            with open(self.harness.file, "rb") as file:
+                told = file.read()
+        return f"{self.signature}, harness {hashlib.sha256(told).hexdigest()}"
+
+
+class NoHarnessError(OptctxError):
+    """No harness says what the function takes. `text` is one to fill in, for the file `path`."""
+
+    def __init__(self, message: str, text: str, path: str) -> None:
+        super().__init__(message)
+        self.text = text
+        self.path = path
+
+
+def harness_beside(file: str) -> str:
+    """Where a harness for a file is looked for; "" for standard input."""
+    return "" if file == "-" else f"{os.path.splitext(file)[0]}_harness.py"
+
+
+def find_kernel(job: Job, harness: Harness, file: str) -> Kernel:
+    """The function of a module that is measured. `file`: that of the module, for a message.
+
+    Without an entry in the harness, it is the only function that can be called. LLVM reads the module in this
+    process, after a fresh one, because LLVM may crash on it. Raises NoHarnessError if the function takes
+    arguments and the harness gives none, and OptctxError for what cannot be called.
+    """
+    from llvmlite import binding  # importing optctx works without llvmlite
+
+    check_readable(job.ir)
+    with parse_module(job.ir, binding.create_context()) as module:
+        function = _callable(harness.entry or _only_function(module), module)
+        parameters = [_parameter(function, place, each) for place, each in enumerate(function.arguments, 1)]
+        returned = _returned(function)
+        names = [each.name for each in function.arguments]
+        kernel = Kernel(function.name, tuple(parameters), returned, harness)
+    if kernel.parameters and not harness.gives:
+        path = harness.file or harness_beside(file) or "a file for --harness"
+        raise NoHarnessError(
+            f"cannot call {shown(kernel.entry)}: no harness says what to pass; fill in the printed one, and "
+            f"save it as {path}",
+            _to_fill_in(kernel, names),
+            path,
+        )
+    return kernel
+
+
+def _only_function(module: ModuleRef) -> str:
+    found: list[str] = [
+        function.name
+        for function in module.functions
+        if not function.is_declaration and function.linkage.name not in ("internal", "private")
+    ]
+    if len(found) == 1:
+        return found[0]
+    names = ", ".join(found[:5]) + (", ..." if len(found) > 5 else "")
+    raise OptctxError(
+        f"cannot tell what to call ({names or 'there is no function'}): name one in a harness, with "
+        f'entry = "NAME"'
+    )
+
+
+def _callable(entry: str, module: ModuleRef) -> ValueRef:
+    """The function of that name. Raises OptctxError if a measurement cannot call it."""
+    defined = {function.name: function for function in module.functions if not function.is_declaration}
+    function = defined.get(entry)
+    if function is None:
+        raise _not_callable(entry, "the module defines no function of that name")
+    if function.linkage.name in ("internal", "private"):
+        raise _not_callable(entry, "it is internal to its module; make it visible (no `static`)")
+    if function.linkage.name == "available_externally":
+        raise _not_callable(entry, "its code is elsewhere (available_externally)")
+    if function.global_value_type.is_function_vararg:
+        raise _not_callable(entry, "it takes a variable number of arguments")
+    return function
+
+
+def _returned(function: ValueRef) -> str:
+    """The type of its result. Raises OptctxError for one that is no number, and for what C cannot call."""
+    returned = str(function.global_value_type.get_function_return())
+    if returned not in (*NUMBERS, "void"):
+        raise _not_callable(function.name, f"it returns {returned}; expected a number or nothing")
+    line = next(each for each in str(function).splitlines() if each.startswith("define "))
+    words = re.sub(r"\([^()]*\)", "", line.partition("@")[0]).split()
+    if odd := [each for each in words if each not in _PLAIN and each != returned]:
+        raise _not_callable(function.name, f"it is declared as {' '.join(odd)}; expected a function of C")
+    return returned
+
+
+def _parameter(function: ValueRef, place: int, parameter: ValueRef) -> str:
+    """Its type, and how the caller extends it. Raises OptctxError if it is neither number nor pointer."""
+    kind, attributes = str(parameter.type), list(parameter.attributes)
+    if refused := next((each for each in attributes if each.startswith(_REFUSED)), b"").decode():
+        raise _not_callable(function.name, f"argument {place} is passed as {refused}")
+    if kind != "ptr" and kind not in NUMBERS:
+        raise _not_callable(function.name, f"argument {place} is {kind}; expected a pointer or a number")
+    return " ".join([kind, *(each.decode() for each in attributes if each in _EXTENDED)])
+
+
+def _not_callable(entry: str, problem: str) -> OptctxError:
+    return OptctxError(f"cannot call {shown(entry)}: {problem}")
+
+
+def _to_fill_in(kernel: Kernel, names: Sequence[str]) -> str:
+    """A harness for a function: it runs as it is."""
+    given = []
+    for kind, name in zip(kernel.parameters, names, strict=True):
+        value = "1.0" if kind in ("float", "double") else "1000"
+        text = 'array("d", range(1000)),  # or an array of NumPy:' if kind == "ptr" else f"{value},  #"
+        given.append(f"        {text} fill in {printable(f'{kind} {name}'.strip())}")
+    return "\n".join(
+        [
+            f"# What is called: {kernel.signature}. Fill in what is marked.",
+            "from array import array",
+            "",
+            f"entry = {kernel.entry!r}",
+            "tolerance = 0.0, 0.0  # of floats: relative and absolute difference that is no wrong result",
+            "",
+            "",
+            "def arguments():",
+            "    return [",
+            *given,
+            "    ]",
+            "",
+        ]
+    )
+
+
+# In a child
+
+
+def read_harness(_: object, file: str) -> Harness:
+    """What a harness says. Raises OptctxError for a file that is none."""
+    told = run_harness(file)
+    entry, repeat, tolerance = told.get("entry", ""), told.get("repeat"), told.get("tolerance", 0.0)
+    seconds = told.get("seconds", 5.0)
+    if not callable(told.get("arguments", list)):
+        raise _unusable(file, f"expected a function `arguments`, found {shown(told['arguments'])}")
+    if not (isinstance(seconds, int | float) and 0 < seconds < 1e9):
+        raise _unusable(file, f"expected `seconds` as a number above 0, found {shown(seconds)}")
+    if not isinstance(entry, str):
+        raise _unusable(file, f"expected `entry` as text, found {shown(entry)}")
+    if repeat is not None and not (type(repeat) is int and repeat > 0):
+        raise _unusable(file, f"expected `repeat` as a number above 0, found {shown(repeat)}")
+    bounds = list(tolerance) if isinstance(tolerance, list | tuple) else [tolerance]
+    if len(bounds) > 2 or not all(isinstance(each, int | float) and 0 <= each < 1e308 for each in bounds):
+        raise _unusable(
+            file, f"expected `tolerance` as one or two numbers, 0 or more, found {shown(tolerance)}"
+        )
+    relative, absolute = [*map(float, bounds), 0.0, 0.0][:2]
+    return Harness(file, entry, "arguments" in told, relative, absolute, repeat, float(seconds))
+
+
+def run_harness(file: str) -> dict[str, Any]:
+    """Run a harness; return its names. Raises OptctxError for what it raises."""
+    told: dict[str, Any] = _told(file, lambda: runpy.run_path(file, run_name="harness"))
+    return told
+
+
+def arguments_of(kernel: Kernel) -> list[Any]:
+    """The arguments of one call. Raises OptctxError if they are not as many as the function takes."""
+    file = kernel.harness.file
+    if not kernel.harness.gives:
+        return []
+    given = _told(file, run_harness(file)["arguments"])
+    if not isinstance(given, list | tuple):
+        raise _unusable(file, f"expected a list or tuple from `arguments()`, found {shown(given)}")
+    if len(given) != len(kernel.parameters):
+        takes = counted(len(kernel.parameters), "argument")
+        raise _unusable(file, f"{kernel.signature} takes {takes}, and `arguments()` gives {len(given)}")
+    return list(given)
+
+
+def unfit(kernel: Kernel, place: int, problem: str) -> OptctxError:
+    """Say what is wrong with one of the arguments."""
+    return _unusable(kernel.harness.file, f"argument {place} of {kernel.signature}: {problem}")
+
+
+def _told(file: str, call: Callable[[], Any]) -> Any:
+    try:
+        return call()
+    except OSError as error:
+        if error.filename == file:
+            raise _unusable(file, error.strerror or str(error)) from None
+        raise _raised(file, error) from None
+    except (Exception, SystemExit) as error:
+        raise _raised(file, error) from None
+
+
+def _raised(file: str, error: BaseException) -> OptctxError:
+    lines = [each.lineno for each in traceback.extract_tb(error.__traceback__) if each.filename == file]
+    line = error.lineno if isinstance(error, SyntaxError) else next(reversed(lines), None)
+    where = f" in line {line}" if line else ""
+    return _unusable(file, f"it raises {type(error).__name__}{where}: {error}")
+
+
+def _unusable(file: str, problem: str) -> OptctxError:
+    return OptctxError(f"cannot use the harness {shown(file)}: {problem}")

@@ -1,0 +1,340 @@
+"""`debug-only` for some threads only: each scope has LLVM print the types that it asks for, and no others."""
+
+from __future__ import annotations
+
+import ctypes
+import itertools
+import pickle
+import threading
+from collections import Counter
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+from llvmlite import binding
+
+import optctx
+from optctx import (
+    OptionContext,
+    OptionValueError,
+    UntrustedOptionError,
+    contained,
+    current,
+    drift,
+    registry,
+)
+from optctx._native import read_words, storage_shown
+from optctx.compiling import FreshProcess, Job, compile_job
+from optctx.engine.attach import attach
+from tests.support.debug_output import (
+    INVARIANT,
+    OTHER,
+    PLAIN,
+    TIMES,
+    debugged_by,
+    flag,
+    of_the_pass,
+    printed,
+    told,
+)
+from tests.support.ir_texts import COUNTED, UNROLL, X86
+from tests.support.processes import forked, in_child
+from tests.support.rows import rows
+from tests.support.scopes import (
+    beside,
+    in_threads,
+    meanwhile,
+    parse_module,
+    scoped,
+    set_option,
+)
+
+# LLVM adds up what several `-debug-only` give. The last of `-debug` and `-debug-only` says whether it prints.
+GIVEN = [
+    ("-debug-only=licm",),
+    ("-debug-only=gvn,licm",),
+    ("-debug-only=licm", "-debug-only=gvn"),
+    ("-debug-only=gvn",),
+    ("-debug-only=",),
+    ("-debug-only=,",),
+    ("-debug-only=licm", "-debug-only="),
+    ("-debug-only=licm:0",),
+    ("-debug", "-debug-only=licm"),
+    ("-debug=false", "-debug-only=licm"),
+    ("-debug-only=licm", "-debug=false"),
+    ("-debug=false", "-debug-only="),
+]
+
+
+@rows("options", GIVEN)
+def test_a_scope_prints_the_types_that_it_asks_for(options: tuple[str, ...], fresh: FreshProcess) -> None:
+    assert printed(lambda: scoped(debugged_by(*options))) == told(fresh, *options)
+    assert not flag()
+
+
+@pytest.mark.llvm22  # older ones have no levels
+def test_what_is_printed_differs(fresh: FreshProcess) -> None:
+    found = {tuple(told(fresh, *options)) for options in GIVEN}
+    assert len(found) == 4  # nothing, everything, LICM alone, all but LICM
+    assert [] != told(fresh, "-debug-only=licm") == of_the_pass(told(fresh, "-debug-only=licm"))
+
+
+# Each thread has a module that the other's types say nothing of.
+UNROLLED = Job(COUNTED, UNROLL, triple=X86, emit="ir", options=("-unroll-count=4", "-debug-only=loop-unroll"))
+HOISTED = replace(PLAIN, options=("-debug-only=licm",))
+
+
+def test_threads_with_types_of_their_own_print_at_once_and_those_beside_print_nothing(
+    fresh: FreshProcess,
+) -> None:
+    told = {job: fresh.compile(job).stderr.splitlines() for job in (UNROLLED, HOISTED)}
+    assert min(map(len, told.values())) >= 2
+    for job, options in ((UNROLLED, HOISTED.options), (HOISTED, UNROLLED.options)):
+        assert printed(partial(scoped, replace(job, options=options))) == []
+    wanted = "".join(line for lines in told.values() for line in lines)
+    plain = fresh.compile(OTHER)
+
+    def debugged(job: Job) -> None:
+        for _ in range(TIMES):
+            scoped(job)
+
+    def beside() -> None:
+        assert compile_job(OTHER) == plain
+        with OptionContext(debug=False):
+            assert compile_job(OTHER) == plain
+        with OptionContext(debug_only=""):
+            assert compile_job(OTHER) == plain
+
+    def all_of_it() -> None:
+        with meanwhile(beside):
+            in_threads([partial(debugged, UNROLLED), partial(debugged, HOISTED)])
+
+    assert Counter("".join(printed(all_of_it))) == Counter(wanted * TIMES)
+
+
+def test_a_nested_scope_has_the_types_of_its_base_unless_it_says_otherwise(fresh: FreshProcess) -> None:
+    hoisting, everything = told(fresh, "-debug-only=licm"), told(fresh, "-debug")
+
+    def nested(**overrides: Any) -> list[str]:
+        with OptionContext(debug_only="licm"), OptionContext(overrides.pop("given", None), **overrides):
+            return printed(lambda: compile_job(PLAIN))
+
+    assert nested(unroll_count=2) == nested(debug=True) == nested(debug_only="gvn,licm") == hoisting
+    assert nested(debug=False) == nested(debug_only="") == nested(debug_only="gvn") == []
+    assert nested(base="defaults") == []
+    assert nested(base="defaults", debug=True) == everything
+    assert nested(given={"debug-only": "", "debug": True}) == everything
+    with OptionContext(debug_only="gvn"), OptionContext(debug=False), OptionContext(debug_only="licm"):
+        assert printed(lambda: compile_job(PLAIN)) == hoisting
+    assert not flag()
+
+
+def asked(name: str, level: int) -> bool:
+    """Ask LLVM as its passes do, on this thread."""
+    plan = attach().plan
+    assert plan.printing is not None
+    address = attach().image.symbol(plan.printing.asked)
+    assert address is not None
+    question = ctypes.CFUNCTYPE(ctypes.c_bool, ctypes.c_char_p, ctypes.c_int)(address)
+    return question(name.encode(), level)
+
+
+TYPES = ("licm", "gvn", "a b", "ü", "")
+TEXTS = [
+    *(
+        "licm",
+        "licm,gvn",
+        "licm,,gvn,",
+        ",",
+        "",
+        "licm:2",
+        "licm:1,gvn:0",
+        "licm:0",
+        "licm:",
+        "licm:x",
+        "licm:-1",
+    ),
+    *("licm:2:3", "licm:+2", "licm: 2", ":2", "a b", "ü:1", "licm:99999999999", "gvn,licm:2,licm", "x" * 300),
+]
+
+
+def answers() -> list[bool]:
+    return [asked(name, level) for name in TYPES for level in (0, 1, 2, 3)]
+
+
+@pytest.mark.llvm22
+@pytest.mark.parametrize("inside", [False, True], ids=["given", "set inside"])
+def test_llvm_reads_the_same_types_and_levels_as_it_makes_of_the_text_for_the_process(inside: bool) -> None:
+    def for_the_process(text: str) -> None:
+        set_option("debug-only", text)
+        parse_module()  # from the next call on, threads outside follow what is set process-wide
+        expected = answers() if flag() else None
+        with (
+            OptionContext(base="defaults")
+            if inside
+            else OptionContext({"debug-only": text}, base="defaults") as own
+        ):
+            if inside:
+                set_option("debug-only", text)
+            assert (answers() if own.with_sets()["debug"] else None) == expected
+        assert (answers() if flag() else None) == expected
+
+    for text in TEXTS:
+        in_child(partial(for_the_process, text))
+
+
+def test_python_sees_the_types_as_any_option_and_nothing_of_them_is_the_processs() -> None:
+    option = registry()["debug-only"]
+    assert (option.scope, option.reason, option.storage) == ("thread", "", "heap")
+    assert option.read_by == registry()["debug"].read_by != ()
+    context = OptionContext(debug_only="licm,gvn:2")
+    assert (context["debug-only"], context["debug"]) == ("licm,gvn:2", True)  # LLVM's parser sets both
+    assert context.args() == ["-debug-only=licm,gvn:2"]
+    with context:
+        assert current() == OptionContext() == context != OptionContext(debug_only="licm")
+        assert (option.value, option.occurrences, dict(drift())) == (None, 0, {})
+        with OptionContext(base="defaults"):
+            assert current()["debug-only"] is None
+    assert (option.value, option.occurrences, dict(drift()), flag()) == (None, 0, {}, False)
+    assert context.diff(OptionContext()) == {"debug-only": ("licm,gvn:2", None)}
+    assert OptionContext({"debug-only": "licm", "debug": False}) != OptionContext(
+        debug=False, debug_only="licm"
+    )
+    with pytest.raises(OptionValueError, match="LLVM requires one"):
+        OptionContext.from_args("-debug-only")
+
+
+ORDERS = [
+    *({"debug": False, "debug-only": "licm"}, {"debug-only": "licm", "debug": False}),
+    *({"debug-only": "licm"}, {"debug-only": "gvn,licm", "debug": True}),
+]
+
+
+@rows("given", ORDERS)
+def test_wherever_the_values_travel_the_same_is_printed(given: dict[str, object], tmp_path: Path) -> None:
+    context = OptionContext(given, base="defaults")
+    wanted = printed(lambda: context.run(compile_job, PLAIN))
+    assert (wanted != []) == (list(given)[-1] == "debug-only" or given["debug"] is True)
+    file = tmp_path / "options.toml"
+    context.save(file)
+    trust = ("debug", "debug-only")
+    with binding.create_context() as llvm_context, binding.parse_assembly(INVARIANT, llvm_context) as module:
+        optctx.stamp(module, context)
+        with pytest.raises(UntrustedOptionError):
+            OptionContext.from_module(module)
+        stamped = OptionContext.from_module(module, trust=trust)
+    with context:
+        inside = current()
+    again = [
+        *(stamped, inside, pickle.loads(pickle.dumps(context)), OptionContext.load(file, trust=trust)),
+        *(context.derive(unroll_count=2), OptionContext.from_args(context.args(), base="defaults")),
+    ]
+    for each in again:
+        assert printed(partial(each.run, compile_job, PLAIN)) == wanted
+        assert each["debug"] is (wanted != [])
+
+
+def test_types_that_are_set_inside_a_scope_are_printed_there(fresh: FreshProcess) -> None:
+    hoisting = told(fresh, "-debug-only=licm")
+    with OptionContext(debug_only="loop-simplify"), contained() as context:
+        set_option("debug-only", "gvn")
+        assert printed(lambda: compile_job(PLAIN)) == []
+        set_option("debug-only", "licm")
+        assert printed(lambda: compile_job(PLAIN)) == hoisting
+        seen = context.with_sets()
+        assert seen == current()
+        assert seen.args() == ["-debug-only=gvn", "-debug-only=licm"]
+        assert printed(lambda: compile_job(PLAIN)) == hoisting
+        set_option("debug", "false")
+        assert printed(lambda: compile_job(PLAIN)) == []
+        silent = current()
+        with OptionContext():
+            assert printed(lambda: compile_job(PLAIN)) == []
+        set_option("debug-only", "licm")
+        assert printed(lambda: compile_job(PLAIN)) == hoisting
+        in_threads([lambda: scoped(PLAIN)])
+        assert (registry()["debug-only"].occurrences, dict(drift())) == (0, {})
+    assert not flag()
+    assert printed(lambda: seen.run(compile_job, PLAIN)) == hoisting
+    assert printed(lambda: pickle.loads(pickle.dumps(seen)).run(compile_job, PLAIN)) == hoisting
+    assert printed(lambda: silent.run(compile_job, PLAIN)) == []
+
+
+def test_types_that_are_set_process_wide_are_inherited_and_left_alone(fresh: FreshProcess) -> None:
+    in_child(partial(types_of_the_process, told(fresh, "-debug-only=licm"), told(fresh, "-debug")))
+
+
+def types_of_the_process(hoisting: list[str], everything: list[str]) -> None:
+    made_before = OptionContext(debug_only="licm")
+    set_option("debug-only", "gvn:2,loop-unroll")
+    assert list(drift()) == ["debug", "debug-only"]
+    assert printed(lambda: compile_job(PLAIN)) == []
+    for own in (made_before, OptionContext(debug_only="licm"), OptionContext(debug_only="x,licm")):
+        assert printed(partial(own.run, compile_job, PLAIN)) == hoisting
+    inherits = OptionContext()
+    assert printed(lambda: inherits.run(compile_job, PLAIN)) == []
+    set_option("debug-only", "licm")
+    assert printed(lambda: compile_job(PLAIN)) == hoisting
+    assert printed(lambda: OptionContext().run(compile_job, PLAIN)) == hoisting
+    assert printed(lambda: inherits.run(compile_job, PLAIN)) == []  # of when it was made
+    with OptionContext(base="defaults", debug=True):
+        assert printed(lambda: compile_job(PLAIN)) == everything
+    with OptionContext(debug=False):
+        assert printed(lambda: compile_job(PLAIN)) == []
+    assert printed(lambda: compile_job(PLAIN)) == hoisting
+    with pytest.raises(OptionValueError, match="inherits a process-wide value of 'debug-only'"):
+        pickle.dumps(OptionContext())
+
+
+def types_in(found: int) -> int:
+    """How many types there are in LLVM's list, or in one that takes its place."""
+    printing = attach().plan.printing
+    assert printing is not None
+    begin, end = read_words(read_words(found, 1)[0], 2)
+    return (end - begin) // printing.types.type_size
+
+
+@forked
+def test_lists_of_types_are_made_while_others_are_set_process_wide() -> None:
+    """LLVM's parser knows one list, into which it puts what it is given for contexts, too."""
+    printing, slot = attach().plan.printing, attach().options["debug-only"].value_slot
+    assert printing is not None
+    assert slot is not None
+    many, times = 30_000, 5
+    sizes = set()
+
+    def make(kind: str) -> None:
+        for number in itertools.count():
+            with OptionContext({"debug-only": f"{kind}{number}"}, base="defaults"):
+                sizes.add(types_in(storage_shown(attach().index, slot) or 0))
+            if done.is_set():
+                break
+
+    done = threading.Event()
+    with beside(partial(make, "s"), partial(make, "t")):
+        for number in range(times):
+            set_option("debug-only", ",".join(f"p{number}" for _ in range(many)))
+        done.set()
+    assert sizes == {1}
+    assert types_in(printing.types.address) == many * times
+    inherited = OptionContext()._native.address(slot)
+    assert types_in(inherited) == many * times
+    assert inherited != printing.types.address
+
+
+def test_a_list_of_types_is_made_once_for_a_value_and_not_for_each_entry() -> None:
+    places: set[int] = set()
+    slot = attach().options["debug-only"].value_slot
+    assert slot is not None
+
+    def look() -> None:
+        with OptionContext(debug_only="licm,made-once"):
+            places.add(storage_shown(attach().index, slot) or 0)
+
+    for _ in range(3):
+        look()
+        in_threads([look, look])
+    assert len(places) == 1
+    assert 0 not in places

@@ -1,0 +1,266 @@
+"""Candidates that are wrong, crash, hang or misbehave: each is a row, and the others are right."""
+
+from __future__ import annotations
+
+import pathlib
+from array import array
+from typing import Any
+
+import pytest
+
+from optctx.compiling import Job
+from optctx.errors import OptctxError
+from optctx.lab.timing import Kernel, KernelBench, Outcome, find_kernel, harness_of
+from optctx.lab.timing.kernel import Harness, NoHarnessError
+from optctx.lab.timing.loaded import Loaded
+from tests.support.rows import rows
+from tests.support.scopes import process_state
+from tests.support.timing_kernels import SUM, compiled, kernel_of, loop, sum_kernel
+
+LIBC = """
+declare void @exit(i32)
+declare i64 @write(i32, ptr, i64)
+declare i32 @pause()
+@text = constant [6 x i8] c"hello\\0A"
+"""
+CALL = "%v = add i32 %e, 0"
+CRASHES = loop(CALL, before="store i32 1, ptr inttoptr (i64 8 to ptr)")
+HANGS = loop(CALL, before="%r = call i32 @pause()", declared=LIBC)
+WRITES = "%d = trunc i64 %i to i32\n  %t = call i64 @write(i32 %d, ptr @text, i64 6)\n  "
+ABSENT = loop(CALL, before="call void @nowhere()", declared="declare void @nowhere()")
+HOSTILE = {  # how each ends, and what is said of it
+    "wrong": (loop("%v = add i32 %e, 1"), "wrong result", "the returned value is "),
+    "spoils": (loop(f"{CALL}\n  store i32 7, ptr %p"), "wrong result", "element 0 of argument 1 is 7, and"),
+    "crashes": (CRASHES, "crashed", "killed by SIGSEGV"),
+    "exits": (loop(CALL, "call void @exit(i32 3)", LIBC), "crashed", "exited with status 3"),
+    "writes everywhere": (loop(WRITES + CALL, declared=LIBC), "killed", "a descriptor that is not its own"),
+    "needs what is not there": (ABSENT, "failed", "Symbols not found: [ nowhere ]"),
+    "has another name": (loop(CALL, name="totals"), "failed", "it cannot be loaded: "),
+    "has less to say": (SUM, "ok", ""),
+}
+
+
+def test_what_candidates_do_reaches_neither_each_other_nor_this_process(tmp_path: pathlib.Path) -> None:
+    before = process_state()
+    objects = {name: compiled(ir, passes="default<O1>") for name, (ir, _, _) in HOSTILE.items()}
+    objects["no object"] = b"nothing"
+    objects["hangs"] = compiled(HANGS)
+    bench = KernelBench(compiled(SUM), sum_kernel(tmp_path), timeout=2 - 30)  # of a child, with what it loads
+    found = bench.check(objects)
+    expected = {name: (state, words) for name, (_, state, words) in HOSTILE.items()}
+    expected["no object"] = ("failed", "it cannot be loaded")
+    expected["hangs"] = ("timed out", "it ran for longer than ")
+    for name, (state, words) in expected.items():
+        assert (found[name].state, words in found[name].error) == (state, True), (name, found[name])
+    assert process_state() == before
+
+
+def test_what_dies_only_while_it_is_timed_is_a_row_as_well(tmp_path: pathlib.Path) -> None:
+    """The first call is right; the third crashes."""
+    third = (
+        "%old = load i32, ptr @calls\n  %new = add i32 %old, 1\n  store i32 %new, ptr @calls\n"
+        "  %is = icmp eq i32 %new, 3\n  "
+        "%to = select i1 %is, ptr inttoptr (i64 8 to ptr), ptr @calls\n  store i32 %new, ptr %to"
+    )
+    crash = compiled(loop(CALL, third, "@calls = internal global i32 0"), passes="verify")
+    objects = {"crash": crash, "fine": compiled(SUM, "-unroll-count=2")}
+    found = KernelBench(compiled(SUM), sum_kernel(tmp_path)).measure(objects, seconds=0)
+    assert found.candidates["crash"].outcome == Outcome("crashed", "killed by SIGSEGV")
+    assert found.candidates["crash"].ratio is None
+    assert found.candidates["fine"].outcome == Outcome("ok")
+    assert found.candidates["fine"].ratio is not None
+
+
+COUNTS = loop(
+    "%v = add i32 %e, %new",
+    "%old = load i32, ptr @n\n  %new = add i32 %old, 1\n  store i32 %new, ptr @n",
+    "@n = internal global i32 0",
+)
+
+
+@rows(
+    ("ir", "words"),
+    [
+        (CRASHES, "the base cannot be measured: killed by SIGSEGV"),
+        (COUNTS, "it gives different outputs for the same inputs: the returned value is "),
+        (ABSENT, "the base cannot be measured: it cannot be loaded: "),
+    ],
+)
+def test_a_base_that_says_nothing_about_candidates_is_refused(
+    ir: str, words: str, tmp_path: pathlib.Path
+) -> None:
+    with pytest.raises(OptctxError) as raised:
+        KernelBench(compiled(ir, passes="default<O1>"), sum_kernel(tmp_path)).check({})
+    assert words in str(raised.value)
+
+
+NAN, INF = float("nan"), float("inf")
+BASE = (1.0, 2.0, 3.0, NAN, INF, 0.0)
+
+
+@rows(
+    ("found", "tolerance", "differs"),
+    [
+        ((1, 2, 3, -NAN, INF, 0), (0, 0), ""),
+        ((1, 2, 3, NAN, INF, -0.0), (0, 0), "element 5 of argument 1 is -0.0, and the base's 0.0"),
+        ((1, 2, 3, NAN, INF, -0.0), (1e-9, 0), ""),
+        ((1 + 1e-7, 2, 3, NAN, INF, 0), (1e-6, 0), ""),
+        ((1 + 1e-5, 2, 3, NAN, INF, 0), (1e-6, 0), "element 0"),
+        ((1, 2, 3, NAN, INF, 1e-7), (1e-6, 0), "element 5"),  # relative to 0
+        ((1, 2, 3, NAN, INF, 1e-7), (0, 1e-6), ""),
+        ((1, 2, 3, 0, INF, 0), (1e9, 1e9), "element 3"),
+        ((1, 2, NAN, NAN, INF, 0), (1e9, 1e9), "element 2"),
+        ((1, 2, 3, NAN, 1e300, 0), (1e9, 1e9), "element 4"),
+        ((1, 2, INF, NAN, INF, 0), (1e9, 1e9), "element 2"),
+    ],
+)
+def test_a_tolerance_is_for_numbers(
+    found: tuple[float, ...], tolerance: tuple[float, float], differs: str, tmp_path: pathlib.Path
+) -> None:
+    ir = "define void @f(ptr %a) { ret void }"
+    text = (
+        f"from array import array\ndef arguments(): return [array('d', [0.0] * 6)]\ntolerance = {tolerance}"
+    )
+    loaded = Loaded(kernel_of(tmp_path, ir, text), {})
+    one, two = ({-1: b"", 0: array("d", each).tobytes()} for each in (BASE, found))
+    told = loaded.difference(one, two)
+    assert told.startswith(differs)
+    assert bool(told) == bool(differs)
+
+
+ARGUMENTS: dict[str, float] = {"i8": -3, "i8 zeroext": 200, "i16 signext": -300, "i32": -70000}
+ARGUMENTS |= {
+    "i16 zeroext": 60000,
+    "i32 zeroext": 2**32 - 1,
+    "i64": -(2**40),
+    "float": -5.0,
+    "double": 7.0,
+    "i1 zeroext": True,
+}
+
+
+def test_arguments_of_every_type_arrive_as_they_are(tmp_path: pathlib.Path) -> None:
+    """The function relies on what its caller extends."""
+    stores = []
+    for place, kind in enumerate(ARGUMENTS):
+        name = kind.split()[0]
+        sign = "zext" if "zeroext" in kind else "sext"
+        wide = "fptosi" if name in ("float", "double") else "bitcast" if name == "i64" else sign
+        stores.append(f"%w{place} = {wide} {name} %a{place} to i64")
+        stores.append(f"%p{place} = getelementptr i64, ptr %out, i64 {place}")
+        stores.append(f"store i64 %w{place}, ptr %p{place}")
+    parameters = ", ".join(f"{kind} %a{place}" for place, kind in enumerate(ARGUMENTS))
+    ir = f"define i1 @f(ptr %out, {parameters}) {{\n  {chr(10).join(stores)}\n  ret i1 true\n}}"
+    count = len(ARGUMENTS)
+    given = f"[array('q', [0] * {count}), *{[*ARGUMENTS.values()]}]"
+    text = f"from array import array\ndef arguments(): return {given}"
+    left = Loaded(kernel_of(tmp_path, ir, text), {"f": compiled(ir)}).outputs("f")
+    assert array("q", left[0]).tolist() == [int(each) for each in ARGUMENTS.values()]
+    assert left[-1][0] == 1
+
+
+def wrong(text: str, ir: str = SUM) -> Any:
+    return text, ir
+
+
+@rows(
+    ("given", "words"),
+    [
+        ("def arguments(): return 1", "expected a list or tuple from `arguments()`, found 1"),
+        (
+            "def arguments(): return [None]",
+            "i32 total(ptr, i64) takes 2 arguments, and `arguments()` gives 1",
+        ),
+        (
+            "def arguments(): return b'1234', 1",
+            "such as an array of NumPy, found a bytes that is not",
+        ),
+        (
+            "def arguments(): return 7, 1",
+            "argument 1 of i32 total(ptr, i64): expected None or a writable, contig",
+        ),
+        ("def arguments(): return None, 1.5", "argument 2 of i32 total(ptr, i64): expected a number for i64"),
+        ("def arguments(): return None, 2**64", "i64 holds no 18446744073709551616"),
+        ("def arguments():\n  return None, 1 // 0", "it raises ZeroDivisionError in line 2: "),
+        ("def arguments(): exit(3)", "it raises SystemExit in line 1: 3"),
+    ],
+)
+def test_what_a_harness_gives_wrongly_is_one_clear_error(
+    given: str, words: str, tmp_path: pathlib.Path
+) -> None:
+    with pytest.raises(OptctxError) as raised:
+        KernelBench(compiled(SUM), kernel_of(tmp_path, SUM, given)).check({})
+    assert words in str(raised.value)
+
+
+@rows(
+    ("text", "words"),
+    [
+        ("arguments = 7", "expected a function `arguments`, found 7"),
+        ("seconds = 0", "expected `seconds` as a number above 0, found 0"),
+        ("def arguments(:", "it raises SyntaxError in line 1: "),
+        ("import nowhere_at_all", "it raises ModuleNotFoundError in line 1: "),
+        (
+            "arguments = list; tolerance = -1",
+            "expected `tolerance` as one or two numbers, 0 or more, found -1",
+        ),
+        ("arguments = list; repeat = 0", "expected `repeat` as a number above 0, found 0"),
+        ("arguments = list; entry = 7", "expected `entry` as text, found 7"),
+        ("import os, signal\nos.kill(os.getpid(), signal.SIGSEGV)", "killed by SIGSEGV"),
+    ],
+)
+def test_a_file_that_is_no_harness_is_one_clear_error(text: str, words: str, tmp_path: pathlib.Path) -> None:
+    with pytest.raises(OptctxError) as raised:
+        kernel_of(tmp_path, SUM, text)
+    assert words in str(raised.value)
+    assert str(raised.value).startswith("cannot use the harness ")
+
+
+def test_a_harness_that_is_not_there_is_one_clear_error(tmp_path: pathlib.Path) -> None:
+    with pytest.raises(OptctxError, match=r"cannot use the harness '.*none\.py': No such file"):
+        harness_of(str(tmp_path / "none.py"))
+
+
+@rows(
+    ("ir", "words"),
+    [
+        ("define internal void @f() { ret void }", "it is internal to its module"),
+        ("define available_externally void @f() { ret void }", "its code is elsewhere"),
+        ("define void @f(...) { ret void }", "it takes a variable number of arguments"),
+        ("define fastcc void @f() { ret void }", "it is declared as fastcc; expected a function of C"),
+        ("define cc 103 void @f() { ret void }", "it is declared as aarch64_sme_preservemost_from_x2"),
+        (
+            "define dso_local preserve_mostcc noundef i32 @f() { ret i32 0 }",
+            "it is declared as preserve_mostcc;",
+        ),
+        ("define void @f(ptr byval(i32) %a) { ret void }", "argument 1 is passed as byval"),
+        (
+            "define void @f(<4 x i32> %a) { ret void }",
+            "argument 1 is <4 x i32>; expected a pointer or a number",
+        ),
+        ("define {i32, i32} @f() { ret {i32, i32} zeroinitializer }", "it returns { i32, i32 }; expected a"),
+        ("define void @g() { ret void }", "the module defines no function of that name"),
+    ],
+)
+def test_what_cannot_be_called_is_refused_with_the_reason(ir: str, words: str) -> None:
+    with pytest.raises(OptctxError) as raised:
+        find_kernel(Job(ir), Harness(entry="f"), "a.ll")
+    assert words in str(raised.value)
+
+
+def test_a_module_with_several_functions_needs_a_name() -> None:
+    named = Harness(entry="g")
+    ir = "define void @f() { ret void }\ndefine noundef signext i8 @g() { ret i8 1 }"
+    with pytest.raises(OptctxError, match=r"what to call \(f, g\): name one in a harness"):
+        find_kernel(Job(ir), Harness(), "a.ll")
+    assert find_kernel(Job(ir), named, "a.ll") == Kernel("g", (), "i8", named)
+
+
+def test_a_harness_to_fill_in_runs_as_it_is(tmp_path: pathlib.Path) -> None:
+    ir = "define double @f(ptr %array, i64 %n, float %0) { ret double 1.0 }"
+    with pytest.raises(NoHarnessError) as raised:
+        find_kernel(Job(ir), Harness(), "here/a.ll")
+    assert raised.value.path == "here/a_harness.py"
+    kernel = kernel_of(tmp_path, ir, raised.value.text)
+    assert (kernel.signature, kernel.harness.entry) == ("double f(ptr, i64, float)", "f")
+    assert KernelBench(compiled(ir), kernel).check({"same": compiled(ir)}) == {"same": Outcome("ok")}
