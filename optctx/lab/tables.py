@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -10,7 +9,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import msgspec
 
 from optctx.children.death import ENDS
-from optctx.errors import OptctxError, shown
 from optctx.lab.space import DEFAULT
 from optctx.lab.trial import FIGURES, Goal, Trial
 from optctx.wording import counted
@@ -21,8 +19,6 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _DIGEST_SHOWN = 12  # hexadecimal digits in the table; JSON and CSV have all 64
-_TEXTS = ("file", "passes", "state", "digest")
-_NUMBERS = {"number": "number", "size": "size", "instructions": "instructions", "seconds": "compile-time"}
 
 
 def table_of(rows: Iterable[T | None], columns: Mapping[str, Callable[[T], Cell]], **more: Any) -> Table:
@@ -126,44 +122,6 @@ def ends_of(trials: Iterable[Trial]) -> list[str]:
     """How many trials have no result, by how they ended: "2 crashed"."""
     ended = Counter(trial.state for trial in trials)
     return [f"{ended[state]} {state}" for state in ENDS if state != "ok" and ended[state]]
-
-
-def check_column(column: str, names: Sequence[str]) -> str:
-    """Return the column's name without dashes. Raises OptctxError if trials over these options lack it."""
-    name = column.lstrip("-")
-    columns = [*names, *_TEXTS, *_NUMBERS]
-    if name not in columns:
-        raise OptctxError(f"cannot sort by {shown(column)}: expected one of {', '.join(columns)}")
-    return name
-
-
-def sorted_trials(trials: Sequence[Trial], column: str) -> list[Trial]:
-    """The trials in ascending order of a column: numbers by size, then words, then those that have none.
-
-    Raises OptctxError for a name that is not a column.
-    """
-    name = check_column(column, _options(trials))
-
-    def key(trial: Trial) -> tuple[int, float, str]:
-        if name in _TEXTS:
-            return 1, 0.0, str(getattr(trial, name))
-        if name in _NUMBERS:
-            found = trial.number if name == "number" else trial.figure(_NUMBERS[name])
-            return (2, 0.0, "") if found is None else (0, found, "")
-        text = trial.options.get(name, "")
-        number = _number(text)
-        return (1, 0.0, text) if number is None else (0, number, "")
-
-    return sorted(trials, key=key)
-
-
-def _number(text: str) -> float | None:
-    """The finite number that a text is, if it is one."""
-    try:
-        value = float(text)
-    except ValueError:
-        return None
-    return value if math.isfinite(value) else None
 
 
 def settings_text(options: Mapping[str, str]) -> str:

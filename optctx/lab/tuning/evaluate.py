@@ -64,11 +64,6 @@ class Evaluator(Experiment):
         super().__enter__()
         return self
 
-    @property
-    def enough(self) -> int:
-        """How many candidates under way keep it busy."""
-        return 2 * self.plan.limits.at_once
-
     def base(self) -> Answer:
         """Compile with no option of the space set. Raises OptctxError for what LLVM does not take at all."""
         self.prepare(self.plan)
