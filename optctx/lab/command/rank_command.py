@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from optctx.errors import EndedEarlyError, Interrupted
-from optctx.lab.command.console import duration, note, printed, progress_bar, say, show
+from optctx.lab.command.console import note, printed, progress_bar, say, show
 from optctx.lab.command.groups import Base, File, Input, Keep, Out, Try, out
 from optctx.lab.command.inputs import note_skipped
 from optctx.lab.outcome import Limits
@@ -114,10 +114,9 @@ def run(given: Arguments) -> int:
 
 def _say(estimate: Estimate) -> None:
     """Say what it is going to take."""
-    note(
-        f"{counted(estimate.options, 'option')}, {counted(estimate.values, 'value')}: "
-        f"{duration(estimate.seconds)} or more"
-    )
+    seconds = estimate.seconds
+    duration = f"{seconds:.0f} s" if seconds < 100 else f"{seconds / 60:.0f} min"
+    note(f"{counted(estimate.options, 'option')}, {counted(estimate.values, 'value')}: {duration} or more")
 
 
 def print_ranking(ranking: Ranking, out: Out) -> None:

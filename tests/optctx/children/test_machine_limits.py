@@ -70,7 +70,7 @@ def test_commands_work_under_limits_that_are_large_enough(folder: pathlib.Path) 
     verified, misspelt, recorded = limited(
         LARGE_ENOUGH,
         folder,
-        "sweep module.ll -q --try unroll-count=1,2 --verify --format json",  # may take seconds: no progress
+        "sweep module.ll --try unroll-count=1,2 --verify --format json",
         "sweep module.ll --llc=-mcpu=haswel --try unroll-count=1",
         "record module.bc",
     )
