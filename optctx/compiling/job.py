@@ -283,4 +283,4 @@ def target_of(triple: str) -> Target:
         return binding.Target.from_triple(triple)
     except RuntimeError as error:
         words = clipped(" ".join(str(error).split()))
-        raise OptctxError(f"no target machine for {shown(triple)}: LLVM says: {words}") from None
+        raise OptctxError(f"no target machine for {shown(triple)}: {words}") from None

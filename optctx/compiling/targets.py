@@ -79,8 +79,8 @@ def _judged(job: Job, triple: str, trial: Result) -> str:
         said = trial.stderr.splitlines()[0].removeprefix("LLVM ERROR: ")
         return f"cannot compile for {named(job)} of {triple}: LLVM says: {clipped(said)}"
     word, what = unknown["word"], unknown["what"]
-    lists = f"`llc -mtriple={triple} -mcpu=help` lists them"
-    return f"cannot compile for the {what} {shown(word)}: it is no {what} of {triple}; {lists}"
+    listed = f"`llc -mtriple={triple} -mcpu=help` lists them"
+    return f"cannot compile for the {what} {shown(word)}: it is no {what} of {triple}; {listed}"
 
 
 def trial_of(triple: str, cpu: str, features: str, code_model: CodeModel) -> Job:

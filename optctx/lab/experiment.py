@@ -12,74 +12,29 @@ from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
-from typing import ClassVar, Generic, TypeVar
+from typing import Generic, TypeVar
 
 from optctx import OptionContext, attach, registry
 from optctx.children.answers import Done
 from optctx.children.crowd import PER_THREAD, Crowd
-from optctx.children.death import OF_MACHINE, End
 from optctx.children.limits import Limits as ChildLimits
 from optctx.children.pool import Pool, SharedPool
 from optctx.compiling import FreshProcess, Job, Result, answered, compile_unchecked
 from optctx.compiling.fresh import load_llvm, move_to, refused_reading
 from optctx.compiling.job import pipeline_error
 from optctx.compiling.targets import target_problem
-from optctx.errors import EndedEarlyError, OptctxError, UnsupportedImageError, shown
+from optctx.errors import EndedEarlyError, OptctxError, UnsupportedImageError
+from optctx.lab.outcome import Answer, Limits, verified
 from optctx.lab.recording import Recorded, recorded
-from optctx.lab.settings import checked, positive, seconds, setting
-from optctx.lab.trial import Goal, Trial
+from optctx.lab.trial import Trial
 from optctx.process import Attributes, all_arguments, attributes_policy, noting, read_in, set_process_options
 
 Known = TypeVar("Known")
 # The next ones to compile, at most so many, by number; none if there are none now.
 More = Callable[[int], Sequence[tuple[int, "Asked"]]]
 
-_BASE, _LEAST, _TIMES_BASE = 120.0, 10.0, 20  # seconds, seconds, times the base
 _BATCH = 16  # compilations for each thread that are under way, or waiting in the helper process
 _LINES, _LINE = 100, 500  # lines kept of what LLVM prints in one compilation, and characters of a line
-
-
-@dataclass(frozen=True)
-class Limits:
-    """What compilations may take. `jobs`: at once, None for one per processor.
-
-    `timeout`: seconds for each; None is 20 times what the base takes, at least 10, and 120 for the base.
-    `memory`: bytes of address space for each, beyond what LLVM itself takes; None is no limit.
-    Raises OptctxError for a value that cannot be used.
-    """
-
-    title: ClassVar[str] = "limits"
-    jobs: int | None = setting(
-        None, "compilations at once (one per processor)", short="-j", metavar="N", read=positive
-    )
-    timeout: float | None = setting(
-        None,
-        "seconds for a compilation (20 times that of the base, at least 10)",
-        metavar="S",
-        read=seconds,
-    )
-    memory: int | None = 4 << 30
-    most: float | None = None  # seconds, however long the base takes: those of the whole run
-
-    def __post_init__(self) -> None:
-        checked(self)
-        if self.memory is not None and not (isinstance(self.memory, int) and 0 < self.memory < 1 << 52):
-            raise OptctxError(f"expected a number of bytes above 0, found {shown(self.memory)}")
-
-    @property
-    def at_once(self) -> int:
-        """Compilations at once."""
-        return self.jobs or len(os.sched_getaffinity(0))
-
-    def seconds(self, base: float | None = None) -> float:
-        """What a compilation may take where the base takes `base` seconds; None if that is not known."""
-        usual = _BASE if base is None else max(_LEAST, base * _TIMES_BASE)
-        found = usual if self.timeout is None else self.timeout
-        return found if self.most is None else min(found, self.most)
-
-    def within(self, seconds: float | None) -> Limits:
-        """The same for a run that may take so many seconds: no compilation takes longer."""
-        return self if seconds is None else replace(self, most=seconds)
 
 
 @dataclass(frozen=True)
@@ -153,39 +108,6 @@ class Asked:
 
     job: int
     options: Mapping[str, str]  # what it sets
-
-
-@dataclass(frozen=True)
-class Answer:
-    """The result of a compilation. Unless `state` is "ok", the numbers are 0 and `digest` is empty."""
-
-    state: End
-    number: int = 0  # of what was asked
-    instructions: int = 0  # of IR, after the passes
-    object_size: int = 0  # bytes
-    seconds: float = 0.0  # wall time of parsing, passes and emission, while other threads compile too
-    digest: str = ""  # SHA-256 of the object, in hexadecimal
-    error: str = ""  # the last line that LLVM printed, or how the process ended
-    printed: tuple[str, ...] = ()  # lines on standard output and error
-    code: bytes = b""  # the object, if the plan asks for it
-    ir: str | None = None
-    read: frozenset[str] | None = None  # those of `Plan.noted` that LLVM read; None if unknown
-
-    @property
-    def figures(self) -> dict[str, float]:
-        """By the names of the goals that every compilation has a figure for."""
-        return {"size": self.object_size, "instructions": self.instructions, "compile-time": self.seconds}
-
-
-def trial_of(
-    answer: Answer, number: int, options: Mapping[str, str], *goals: Goal, passes: str, file: str = ""
-) -> Trial:
-    """The trial of a compilation. `goals`: of `Answer.figures`, those that it goes by."""
-    if answer.state != "ok":
-        return Trial(number, options, passes, answer.state, error=answer.error, file=file)
-    figures = {goal.name: float(answer.figures[goal.name]) for goal in goals}
-    found = {"digest": answer.digest, "size": answer.object_size, "instructions": answer.instructions}
-    return Trial(number, options, passes, "ok", figures, answer.seconds, attributes=found, file=file)
 
 
 class Experiment:
@@ -375,35 +297,8 @@ def _taken(waiting: Iterator[tuple[int, Asked]], count: int) -> list[tuple[int, 
     return list(islice(waiting, count))
 
 
-# The verdict of a fresh process
-
-
 def _judged(fresh: FreshProcess, trial: Trial, job: Job) -> Trial:
     return trial if trial.state == "timed out" else verified(trial, fresh.compile(job))
-
-
-def verified(trial: Trial, reference: Result) -> Trial:
-    """The trial with the verdict of a fresh process, or with the reason why there is none."""
-    if trial.state in OF_MACHINE and reference.error is None:
-        return replace(trial, difference=f"not compared: {trial.error}")
-    if reference.end in ("lost", "timed out") or (reference.end in OF_MACHINE and not trial.died):
-        return replace(trial, difference=f"not compared: {reference.error}")
-    difference = _difference(trial, reference)
-    return replace(trial, agrees=not difference, difference=difference)
-
-
-def _difference(trial: Trial, reference: Result) -> str:
-    if reference.error is not None:
-        alike = reference.died if trial.died else (trial.state, trial.error) == ("failed", reference.error)
-        return "" if alike else reference.error
-    digest = hashlib.sha256(reference.code).hexdigest()
-    found = {"digest": digest, "size": len(reference.code), "instructions": reference.instructions}
-    if trial.state == "ok" and trial.attributes == found:
-        return ""
-    return (
-        f"the fresh process gave {reference.instructions} instructions and {len(reference.code)} bytes, "
-        f"with SHA-256 {digest}"
-    )
 
 
 # What the other processes do: their server attaches, its children compile

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 import shlex
-from typing import Any, Protocol, get_args
+from typing import Any, get_args
 
-from optctx.compiling import CodeModel
+from optctx.compiling import CodeModel, Job
 from optctx.errors import OptctxError, shown
 
 _LLC = {"mtriple": "triple", "mcpu": "cpu", "mattr": "features"}
@@ -17,28 +17,13 @@ MODEL = {each: each for each in get_args(CodeModel)} | {"default": "", "jitdefau
 """As opt, llc and clang name code models; "" is their default."""
 
 
-class _Target(Protocol):
-    """What has the fields of a Job that decide its target machine."""
-
-    @property
-    def triple(self) -> str: ...
-    @property
-    def cpu(self) -> str: ...
-    @property
-    def features(self) -> str: ...
-    @property
-    def reloc(self) -> str: ...
-    @property
-    def code_model(self) -> str: ...
-
-
-def tool_target(source: _Target) -> list[str]:
+def tool_target(job: Job) -> list[str]:
     """The target for opt and llc."""
-    reloc, model = _RELOC[source.reloc], MODEL[source.code_model]
+    reloc, model = _RELOC[job.reloc], MODEL[job.code_model]
     return [
-        *([f"-mtriple={source.triple}"] if source.triple else []),
-        *([f"-mcpu={source.cpu}"] if source.cpu else []),
-        *([f"-mattr={source.features}"] if source.features else []),
+        *([f"-mtriple={job.triple}"] if job.triple else []),
+        *([f"-mcpu={job.cpu}"] if job.cpu else []),
+        *([f"-mattr={job.features}"] if job.features else []),
         *([f"-relocation-model={reloc}"] if reloc else []),
         *([f"-code-model={model}"] if model else []),
     ]

@@ -2,31 +2,25 @@
 
 from __future__ import annotations
 
-import fnmatch
 import hashlib
 import tempfile
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
-from importlib import resources
 from itertools import zip_longest
 
-from optctx import Option, OptionContext, Read, current, registry
+from optctx import OptionContext, current
 from optctx.compiling import FreshProcess, Job
-from optctx.compiling.facts import INTEGER_RANGES, Value, resolve, text
 from optctx.errors import EndedEarlyError, Interrupted, OptctxError
-from optctx.lab.experiment import Answer, Asked, Experiment, Limits, Plan, make_plan, trial_of
-from optctx.lab.space import Choices, Dimension, Space, parse_dimension, text_of
+from optctx.lab.candidates import Candidate, Chosen, NotTried, choose, given_values
+from optctx.lab.experiment import Asked, Experiment, Plan, make_plan
+from optctx.lab.outcome import Answer, Limits, trial_of
+from optctx.lab.space import Choices, Dimension
 from optctx.lab.tables import ends_of
 from optctx.lab.trial import Goal, Trial, Trials, goal_named, identity_of, open_trials
 from optctx.wording import counted
-
-_MOST_LISTED = 10_000  # values of a range
-_MANY = 1024  # the least number that counts as large; a power of two, as numbers of vector lanes must be
-_FACTOR = 16  # a number this many times its base counts as large
-_GLOB = "*?["
 
 
 @dataclass(frozen=True)
@@ -58,15 +52,6 @@ class Effect:
     def value(self) -> str:
         """The value of that trial."""
         return self.best.options[self.option]
-
-
-@dataclass(frozen=True)
-class NotTried:
-    """An option that was read or asked for, but not tried."""
-
-    option: str
-    type: str
-    reason: str
 
 
 @dataclass(frozen=True)
@@ -179,7 +164,7 @@ def rank(
         Interrupted: Ctrl-C while trials run, a KeyboardInterrupt. Its `partial` is the ranking so far.
         EndedEarlyError: The helper process is killed, or the file cannot be written; also with a `partial`.
     """
-    began, goal, given, base = time.monotonic(), goal_named(by), _given(values), current()
+    began, goal, given, base = time.monotonic(), goal_named(by), given_values(values), current()
     # What only the printing of IR reads is no candidate.
     job, limits = replace(job, options=(), emit="object"), limits.within(seconds)
     with (
@@ -358,188 +343,3 @@ def changes(trial: Trial, base: Trial) -> bool:
 def _change(trial: Trial, base: Trial, name: str) -> float:
     here, there = trial.figure(name), base.figure(name)
     return 0.0 if here is None or there is None else (here - there) / (there or 1)
-
-
-# Which options are tried, and their values
-
-
-@dataclass(frozen=True)
-class Candidate:
-    """An option to try. `values`: their texts, and what each sets; the first `wanted` of them are tried, and
-    of the others the next one if those before give no output, or are `likely` to matter and change nothing.
-    """
-
-    option: str
-    type: str
-    base: str
-    functions: tuple[str, ...]
-    values: Mapping[str, Mapping[str, str]]
-    wanted: int
-    likely: bool
-
-
-@dataclass(frozen=True)
-class Chosen:
-    """`refused`: LLVM's words on the values that its parsers do not accept."""
-
-    candidates: tuple[Candidate, ...]
-    not_tried: tuple[NotTried, ...]
-    refused: tuple[str, ...]
-
-
-def _given(values: Sequence[str]) -> dict[str, list[str]]:
-    """Option -> the values to try. Raises OptctxError for what cannot be read or listed, or LLVM refuses."""
-    dimensions = [parse_dimension(setting) for setting in values]
-    for each in dimensions:
-        if each.values.count > _MOST_LISTED:
-            raise OptctxError(
-                f"cannot try {each.values} for {each.name!r}: expected at most {_MOST_LISTED:,} values; give "
-                "fewer"
-            )
-    return {
-        resolve(each.name): [text_of(value) for value in each.values.each()]
-        for each in Space.of(dimensions).dimensions
-    }
-
-
-def choose(
-    reads: Mapping[str, Read],
-    *,
-    only: Sequence[str],
-    exclude: Sequence[str],
-    values: Mapping[str, Sequence[str]],
-    every: bool,
-) -> Chosen:
-    """Choose options among `reads` by the patterns, each with values that LLVM's parsers accept.
-
-    Those that changed the output of other files come first. `every`: whether all of these are to be tried,
-    not the first alone. Raises OptctxError for a pattern of `only` that matches no option at all.
-    """
-    wanted, unread = _wanted(reads, only, exclude, values)
-    not_tried = [NotTried(name, registry()[name].type, _why_unread(name)) for name in unread]
-    names = (resources.files("optctx.lab") / "likely.txt").read_text().split()
-    likely = {name: place for place, name in enumerate(names)}
-    refused: list[str] = []
-    candidates = []
-    for name in wanted:
-        option, read = registry()[name], reads[name]
-        found, reason = _values(option, read, values.get(name))
-        planned: dict[str, Mapping[str, str]] = {}
-        for value in found:
-            own = _settings(option, value)
-            try:
-                OptionContext(own)
-            except OptctxError as error:
-                refused.append(str(error))
-                reason = "LLVM takes none of the values"
-            else:
-                planned[_text(value)] = own
-        if planned:
-            base = text(read.values[0])
-            count = len(planned) if every or name in values else 1
-            about = name, option.type, base, read.functions
-            candidates.append(Candidate(*about, planned, count, likely=name in likely))
-        else:
-            not_tried.append(NotTried(name, option.type, reason))
-    candidates.sort(key=lambda each: likely.get(each.option, len(likely)))
-    not_tried.sort(key=lambda each: (each.reason, each.option))
-    return Chosen(tuple(candidates), tuple(not_tried), tuple(refused))
-
-
-def _wanted(
-    reads: Mapping[str, Read],
-    only: Sequence[str],
-    exclude: Sequence[str],
-    values: Mapping[str, Sequence[str]],
-) -> tuple[list[str], list[str]]:
-    """The names that are wanted: those that were read, and those that were named without that."""
-    named, globs = [*values], []
-    for pattern in (each.lstrip("-") for each in only):
-        if not any(character in pattern for character in _GLOB):
-            named.append(resolve(pattern))
-        elif not fnmatch.filter(registry(), pattern):
-            raise OptctxError(f"no option matches {pattern!r}; `optctx options` shows them all")
-        else:
-            globs.append(pattern)
-    left_out = [each.lstrip("-") for each in exclude]
-
-    def is_wanted(name: str) -> bool:
-        if any(fnmatch.fnmatchcase(name, each) for each in left_out):
-            return False
-        return not only or name in named or any(fnmatch.fnmatchcase(name, each) for each in globs)
-
-    unread = (name for name in dict.fromkeys(named) if name not in reads and is_wanted(name))
-    return [name for name in reads if is_wanted(name)], list(unread)
-
-
-def _why_unread(name: str) -> str:
-    unseen = registry()[name].scope == "process"
-    return "it cannot be scoped, so its reads are not seen" if unseen else "LLVM did not read it"
-
-
-def _values(option: Option, read: Read, given: Sequence[str] | None) -> tuple[list[Value], str]:
-    """(values to try, the reason if there are none)."""
-    if given is not None:
-        return [*given], ""
-    if len(read.values) != 1:
-        return [], "LLVM read several values of it"
-    if _opens_windows(option):
-        return [], "it opens windows"
-    found = values_within_type(option, read.value)
-    if option.type in ("enum", "bits", "set"):
-        return found, "there is no other choice"
-    return found, f"no values can be guessed for type {option.type}"
-
-
-def _opens_windows(option: Option) -> bool:
-    """Whether LLVM draws graphs and starts a program to show them, such as -view-isel-dags."""
-    parts = option.name.split("-")
-    return option.type in ("bool", "enum") and any(part.startswith("view") for part in parts)
-
-
-def _settings(option: Option, value: Value) -> dict[str, str]:
-    """What a context with one value sets."""
-    if isinstance(value, str) and value in (option.name, *option.aliases):
-        return {value: "true"}  # a literal choice, such as -regbankselect-fast
-    return {option.name: _text(value)}
-
-
-def _text(value: Value) -> str:
-    return value if isinstance(value, str) else text(value)
-
-
-def values_within_type(option: Option, base: Value) -> list[Value]:
-    """The values to try for an option whose value is `base`, the most telling first, without `base` itself.
-
-    They are the other value of a bool, every other choice of an enum, or a few numbers on both sides. Empty
-    for types whose values cannot be guessed.
-    """
-    kind = option.type
-    if kind == "bool":
-        return [not base]
-    if kind == "boolOrDefault":
-        return [value for value in (True, False) if value is not base]
-    if kind == "enum":
-        return [choice for choice in option.choices if choice != base]
-    if kind in ("bits", "set"):
-        return [[choice] for choice in option.choices if [choice] != base]
-    if kind in INTEGER_RANGES and isinstance(base, int):
-        least, most = INTEGER_RANGES[kind]
-        return _others((value for value in _integers(base, least < 0) if least <= value <= most), base)
-    if kind in ("float", "double") and isinstance(base, float):
-        near = [2.0, 0.5, 1.0] if base == 0 else [0.0, 1.0, base / 2, base * 2]
-        return _others([*near, max(float(_MANY), abs(base) * _FACTOR)], base)
-    return []
-
-
-def _integers(base: int, signed: bool) -> list[int]:
-    """0 or, if the base is 0 or 1, 2: they change more than others do (design/rank.md). Then more of both
-    sides: the half and the double, and the ends of the useful range.
-    """
-    near = [2, 4, 0, 1] if base in (0, 1) else [0, 1, base // 2, base * 2]
-    large = max(_MANY, abs(base) * _FACTOR)
-    return [*near, large, *([-large] if signed else [])]
-
-
-def _others(values: Iterable[int | float], base: int | float) -> list[Value]:
-    return [value for value in dict.fromkeys(values) if value != base]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import numbers
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any, Generic, TypeVar
 
 from optctx.errors import OptctxError, shown
@@ -19,38 +19,46 @@ R = TypeVar("R")
 N = TypeVar("N", int, float)
 
 
-@dataclasses.dataclass(frozen=True)
-class Setting:
-    """What the metadata of a field says. `read` makes the value of the text on a command line, and raises
-    argparse.ArgumentTypeError; without it the field is a text, or a flag without a value where it is a bool.
-    A Number judges values from elsewhere as well.
+def setting(
+    default: Any,
+    help: str,
+    *,
+    flag: str = "",
+    short: str = "",
+    positional: bool = False,
+    several: bool = False,
+    options: bool = False,
+    read: Callable[[str], Any] | None = None,
+    check: Callable[[Any], None] | None = None,
+    **more: Any,
+) -> Any:
+    """A field of a record of settings. `help` may name the default as %(default)s.
+
+    Args:
+        flag: The option on the command line, "--name" of the field by default.
+        positional: It stands on the command line without a flag.
+        several: The option can be repeated, and the field is a tuple.
+        options: Its value is options of LLVM or of clang, which begin with a dash.
+        read: Makes the value of the text on a command line, and raises argparse.ArgumentTypeError; without it
+            the field is a text, or a flag without a value where it is False. A `Number` judges values from
+            elsewhere as well.
+        check: Raises OptctxError for a value that cannot be used, wherever it comes from.
+        more: For argparse: `metavar`, `choices`, `nargs`.
     """
-
-    help: str
-    flag: str = ""
-    """The option on the command line, "--name" of the field by default."""
-    short: str = ""
-    positional: bool = False
-    """It stands on the command line without a flag."""
-    nargs: str | None = None
-    metavar: str | None = None
-    read: Callable[[str], Any] | None = None
-    choices: tuple[str, ...] | None = None
-    several: bool = False
-    """The option can be repeated, and the field is a tuple."""
-    options: bool = False
-    """Its value is options of LLVM or of clang, which begin with a dash."""
-    check: Callable[[Any], None] | None = None
-    """Raises OptctxError for a value that cannot be used, wherever it comes from."""
-
-
-def setting(default: Any, help: str, **more: Any) -> Any:
-    """A field of a record of settings. `more`: fields of `Setting`."""
-    return dataclasses.field(default=default, metadata={"setting": Setting(help, **more)})
+    given: dict[str, Any] = {"help": help, "type": read, **more}
+    if default is False:
+        given = {"help": help, "action": "store_true"}
+    if default is not dataclasses.MISSING:
+        given["default"] = default
+    if several:
+        given |= {"action": "append", "default": []}
+    judges = [check, read.check if isinstance(read, Number) else None]
+    metadata = {"given": given, "flag": flag, "short": short, "positional": positional, "options": options}
+    return dataclasses.field(default=default, metadata={**metadata, "judges": [*filter(None, judges)]})
 
 
 def argument(help: str, default: Any = dataclasses.MISSING, **more: Any) -> Any:
-    """A field that stands on the command line without a flag. `more`: fields of `Setting`."""
+    """A field that stands on the command line without a flag. `more`: as for `setting`."""
     return setting(default, help, positional=True, **more)
 
 
@@ -59,25 +67,7 @@ def group(record: type, *leave_out: str, **changed: Mapping[str, Any]) -> Any:
 
     `leave_out`: fields without a flag here. `changed`: field -> arguments for argparse that differ here.
     """
-    return dataclasses.field(default_factory=record, metadata={"group": Group(record, leave_out, changed)})
-
-
-@dataclasses.dataclass(frozen=True)
-class Group:
-    """A record of settings as a part of a command."""
-
-    record: type
-    leave_out: tuple[str, ...] = ()
-    changed: Mapping[str, Mapping[str, Any]] = dataclasses.field(default_factory=dict)
-
-
-def settings(record: type) -> dict[str, Setting]:
-    """Field -> what it says of itself, in the order of the record; other fields are left out."""
-    return {
-        field.name: field.metadata["setting"]
-        for field in dataclasses.fields(record)
-        if "setting" in field.metadata
-    }
+    return dataclasses.field(default_factory=record, metadata={"group": (record, leave_out, changed)})
 
 
 @dataclasses.dataclass(frozen=True)
@@ -100,9 +90,10 @@ class Number(Generic[N]):
         return found
 
     def check(self, value: Any) -> None:
-        """Raise OptctxError for a value that does not fit, or is no number."""
+        """Raise OptctxError for a value that does not fit, or is no number. None is no value."""
         kind = numbers.Integral if self.kind is int else numbers.Real
-        if problem := self._problem(value) if isinstance(value, kind) else self.words:
+        problem = self._problem(value) if isinstance(value, kind) else self.words
+        if value is not None and problem:
             raise OptctxError(f"expected {problem}, found {shown(value)}")
 
     def _problem(self, value: Any) -> str:
@@ -117,45 +108,35 @@ seconds = Number(float, "seconds above 0, such as 2.5", lambda found: 0 < found 
 
 
 def add_flags(parser: argparse.ArgumentParser, *records: type) -> None:
-    """Add an argument for each setting of the records. The defaults are those of the record.
-
-    A record with a `title`, and one that is a field of another, is a group in the help. The help text of a
-    setting may name its default as %(default)s.
-    """
+    """Add an argument for each setting of the records. A record with a `title` is a group in the help."""
     for record in records:
-        _add(parser, Group(record))
+        _add(parser, record, (), {})
 
 
-def _add(parser: argparse.ArgumentParser, part: Group) -> None:
-    title = getattr(part.record, "title", None)
-    place = parser if title is None else parser.add_argument_group(title)
-    for field in dataclasses.fields(part.record):
-        if "group" in field.metadata:
-            _add(parser, field.metadata["group"])
-        elif "setting" in field.metadata and field.name not in part.leave_out:
-            _add_argument(place, field, part.changed.get(field.name, {}))
-
-
-def _add_argument(
-    place: argparse._ActionsContainer, field: dataclasses.Field[Any], changed: Mapping[str, Any]
+def _add(
+    parser: argparse.ArgumentParser,
+    record: type,
+    leave_out: Collection[str],
+    changed: Mapping[str, Mapping[str, Any]],
 ) -> None:
-    each: Setting = field.metadata["setting"]
-    given: dict[str, Any] = {"help": each.help}
-    if field.default is not dataclasses.MISSING:
-        given["default"] = field.default
-    if field.default is False:
-        given["action"] = "store_true"
-    else:
-        given |= {"metavar": each.metavar, "type": each.read, "choices": each.choices, "nargs": each.nargs}
-    if each.several:
-        given |= {"action": "append", "default": []}
-    names = [field.name]
-    if not each.positional:
-        names = [*filter(None, [each.short]), each.flag or f"--{field.name.replace('_', '-')}"]
-        given["dest"] = field.name
-    given = {key: value for key, value in {**given, **changed}.items() if value is not None}
-    added = place.add_argument(*names, **given)
-    added.options = each.options  # type: ignore[attr-defined]  # for the parser
+    title = getattr(record, "title", None)
+    place = parser if title is None else parser.add_argument_group(title)
+    for field in dataclasses.fields(record):
+        about = field.metadata
+        if "group" in about:
+            _add(parser, *about["group"])
+        elif about and field.name not in leave_out:
+            names, given = [field.name], {**about["given"], **changed.get(field.name, {})}
+            if not about["positional"]:
+                names = [
+                    *filter(None, [about["short"]]),
+                    about["flag"] or f"--{field.name.replace('_', '-')}",
+                ]
+                given["dest"] = field.name
+            added = place.add_argument(
+                *names, **{key: each for key, each in given.items() if each is not None}
+            )
+            added.options = about["options"]  # type: ignore[attr-defined]  # for the parser
 
 
 def taken(arguments: argparse.Namespace, record: type[R]) -> R:
@@ -163,7 +144,7 @@ def taken(arguments: argparse.Namespace, record: type[R]) -> R:
     given: dict[str, Any] = {}
     for field in dataclasses.fields(record):  # type: ignore[arg-type]
         if "group" in field.metadata:
-            given[field.name] = taken(arguments, field.metadata["group"].record)
+            given[field.name] = taken(arguments, field.metadata["group"][0])
         elif hasattr(arguments, field.name):
             value = getattr(arguments, field.name)
             given[field.name] = tuple(value) if isinstance(value, list) else value
@@ -172,10 +153,7 @@ def taken(arguments: argparse.Namespace, record: type[R]) -> R:
 
 def checked(record: R) -> R:
     """The record itself. Raises OptctxError for a value that its setting refuses."""
-    for name, each in settings(type(record)).items():
-        value = getattr(record, name)
-        if isinstance(each.read, Number) and value is not None:
-            each.read.check(value)
-        if each.check is not None:
-            each.check(value)
+    for field in dataclasses.fields(record):  # type: ignore[arg-type]
+        for judge in field.metadata.get("judges", ()):
+            judge(getattr(record, field.name))
     return record

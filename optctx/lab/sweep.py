@@ -12,9 +12,10 @@ from itertools import islice
 from optctx import OptionContext
 from optctx.compiling import Job
 from optctx.errors import Interrupted, OptctxError
-from optctx.lab.experiment import Answer, Asked, Experiment, Limits, Plan, make_plan, trial_of
+from optctx.lab.experiment import Asked, Experiment, Plan, make_plan
+from optctx.lab.outcome import Answer, Limits, trial_of
 from optctx.lab.settings import positive
-from optctx.lab.space import DEFAULT, PASSES, Space, Value, overrides_of, parse_space, text_of
+from optctx.lab.space import DEFAULT, PASSES, Space, Value, overrides_of, parse_space
 from optctx.lab.trial import Goal, Trial, Trials, goal_named, identity_of, open_trials
 
 # Each takes 10 KB and some milliseconds: in total a gigabyte, and minutes to hours.
@@ -208,7 +209,7 @@ class _Sweep:
         point = (
             self.grid[number // len(self.names)] if number >= 0 else dict.fromkeys(self.space.names, DEFAULT)
         )
-        return {name: text_of(value) for name, value in point.items() if name != PASSES}
+        return {name: str(value) for name, value in point.items() if name != PASSES}
 
     def _place(self, number: int) -> int:
         """The place of its job in the plan."""

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import msgspec
 
 from optctx.children.death import ENDS
-from optctx.errors import OptctxError, shown
-from optctx.lab.space import DEFAULT, number_of
+from optctx.lab.space import DEFAULT
 from optctx.lab.trial import FIGURES, Goal, Trial
 from optctx.wording import counted
 
@@ -20,8 +19,6 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _DIGEST_SHOWN = 12  # hexadecimal digits in the table; JSON and CSV have all 64
-_TEXTS = ("file", "passes", "state", "digest")
-_NUMBERS = {"number": "number", "size": "size", "instructions": "instructions", "seconds": "compile-time"}
 
 
 def table_of(rows: Iterable[T | None], columns: Mapping[str, Callable[[T], Cell]], **more: Any) -> Table:
@@ -30,13 +27,6 @@ def table_of(rows: Iterable[T | None], columns: Mapping[str, Callable[[T], Cell]
 
     cells = [None if row is None else [cell(row) for cell in columns.values()] for row in rows]
     return Table([*columns], cells, **more)
-
-
-def rows_of(rows: Iterable[T], columns: Mapping[str, Callable[[T], object]]) -> Iterator[Sequence[object]]:
-    """Headings, and a row for each of `rows`, for CSV. None is an empty cell."""
-    yield [*columns]
-    for row in rows:
-        yield [cell(row) for cell in columns.values()]
 
 
 def record(trial: Trial) -> dict[str, Any]:
@@ -65,7 +55,9 @@ def trial_rows(trials: Sequence[Trial]) -> Iterator[Sequence[object]]:
         "difference": lambda trial: trial.difference,
         **{name: _objective(name) for name in goals},
     }
-    return rows_of(trials, columns)
+    yield [*columns]
+    for trial in trials:
+        yield [cell(trial) for cell in columns.values()]
 
 
 def trial_table(trials: Sequence[Trial], goal: Goal | None = None) -> Table:
@@ -78,11 +70,8 @@ def trial_table(trials: Sequence[Trial], goal: Goal | None = None) -> Table:
     own, bases = (list(filter(which, trials)) for which in (_is_own, lambda trial: not _is_own(trial)))
     best = [] if goal is None else _best(own, goal)
     parts = {"baseline": bases, "": own, "best": best}
-    rows = [row for part in parts.values() for row in (*part, None)]
+    rows = [row for label, part in parts.items() for row in (*((label, trial) for trial in part), None)]
     columns: dict[str, Callable[[Trial], Cell]] = {}
-    if bases or best:
-        labels = iter([label for label, part in parts.items() for _ in part])
-        columns[""] = lambda _: next(labels)  # a trial may be in two parts
     if len({trial.file for trial in trials}) > 1:
         columns["file"] = lambda trial: trial.file
     if len({trial.passes for trial in trials}) > 1:
@@ -98,7 +87,15 @@ def trial_table(trials: Sequence[Trial], goal: Goal | None = None) -> Table:
         columns["state"] = lambda trial: (trial.state, "" if trial.state == "ok" else "bold red")
         columns["error"] = lambda trial: trial.error
     right = [*_options(trials), "IR instructions", "object bytes", "ms"]
-    return table_of(rows, columns, right=right, ruled=True)
+    labels: dict[str, Callable[[tuple[str, Trial]], Cell]] = {}
+    if bases or best:
+        labels[""] = lambda row: row[0]
+    labels |= {name: _of_trial(cell) for name, cell in columns.items()}
+    return table_of(rows, labels, right=right, ruled=True)
+
+
+def _of_trial(cell: Callable[[Trial], Cell]) -> Callable[[tuple[str, Trial]], Cell]:
+    return lambda row: cell(row[1])
 
 
 def summary(trials: Sequence[Trial], goal: Goal | None) -> list[str]:
@@ -125,35 +122,6 @@ def ends_of(trials: Iterable[Trial]) -> list[str]:
     """How many trials have no result, by how they ended: "2 crashed"."""
     ended = Counter(trial.state for trial in trials)
     return [f"{ended[state]} {state}" for state in ENDS if state != "ok" and ended[state]]
-
-
-def check_column(column: str, names: Sequence[str]) -> str:
-    """Return the column's name without dashes. Raises OptctxError if trials over these options lack it."""
-    name = column.lstrip("-")
-    columns = [*names, *_TEXTS, *_NUMBERS]
-    if name not in columns:
-        raise OptctxError(f"cannot sort by {shown(column)}: expected one of {', '.join(columns)}")
-    return name
-
-
-def sorted_trials(trials: Sequence[Trial], column: str) -> list[Trial]:
-    """The trials in ascending order of a column: numbers by size, then words, then those that have none.
-
-    Raises OptctxError for a name that is not a column.
-    """
-    name = check_column(column, _options(trials))
-
-    def key(trial: Trial) -> tuple[int, float, str]:
-        if name in _TEXTS:
-            return 1, 0.0, str(getattr(trial, name))
-        if name in _NUMBERS:
-            found = trial.number if name == "number" else trial.figure(_NUMBERS[name])
-            return (2, 0.0, "") if found is None else (0, found, "")
-        text = trial.options.get(name, "")
-        number = number_of(text)
-        return (1, 0.0, text) if number is None else (0, number, "")
-
-    return sorted(trials, key=key)
 
 
 def settings_text(options: Mapping[str, str]) -> str:

@@ -26,7 +26,6 @@ from optctx.errors import EndedEarlyError, OptctxError, shown
 from optctx.outputs import check_in_place
 
 _FORMAT = 3
-_FIRST = ("format", "experiment")  # the parts that make all others another's
 
 Direction = Literal["minimise", "maximise"]
 _DIRECTIONS: dict[str, Direction] = {"": "minimise", "min": "minimise", "max": "maximise"}
@@ -151,16 +150,11 @@ def check_identity(
     own: Mapping[str, Any], other: Mapping[str, Any], where: str, remedy: str = "name another file"
 ) -> None:
     """Raise OptctxError, which names the parts, if what a file or study says is not what an experiment is."""
-    changed = [name for name, part in own.items() if other.get(name) != part]
-    changed += [name for name in other if name not in own]
-    if first := [name for name in _FIRST if name in changed]:
-        found = " and ".join(f"{name} {str(other.get(name))[:40]!r}" for name in first)
-        expected = " and ".join(f"{name} {own[name]!r}" for name in first)
-        raise OptctxError(f"cannot resume from {where}: expected {expected}, found {found}; {remedy}")
+    changed = [name for name in {**own, **other} if own.get(name) != other.get(name)]
     if changed:
+        names = " and ".join(name[:40] for name in changed[:10])
         raise OptctxError(
-            f"cannot resume from {where}: its trials are of a {own['experiment']} that differs in "
-            f"{' and '.join(name[:40] for name in changed[:10])}; repeat its arguments, or {remedy}"
+            f"cannot resume from {where}: its trials differ in {names}; repeat its arguments, or {remedy}"
         )
 
 
@@ -197,7 +191,7 @@ class Trials:
 
     def _write(self, descriptor: int, line: bytes) -> None:
         """Append a line as a whole, or nothing."""
-        self.check_in_place()
+        check_in_place(self._path, descriptor)
         before = os.fstat(descriptor).st_size
         try:
             write_all(descriptor, line if before else self._head + line)
@@ -205,16 +199,21 @@ class Trials:
             with suppress(OSError):
                 os.ftruncate(descriptor, before)
             if isinstance(error, OSError):
-                has = f"it has {len(self.ended):,} trials, go on with --resume"
-                raise EndedEarlyError(
-                    f"cannot write to {shown(self._path)}: {error.strerror}; {has}"
-                ) from None
+                raise self._refused(error) from None
             raise
 
-    def check_in_place(self) -> None:
-        """Raise GoneError if the file was deleted or replaced."""
+    def _refused(self, error: OSError) -> EndedEarlyError:
+        has = f"it has {len(self.ended):,} trials to go on with"
+        return EndedEarlyError(f"cannot write to {shown(self._path)}: {error.strerror}; {has}")
+
+    def close(self) -> None:
+        """Force the file to the disk. Raises EndedEarlyError if that fails, or if the file is gone."""
         if self._descriptor is not None:
             check_in_place(self._path, self._descriptor)
+            try:
+                os.fsync(self._descriptor)
+            except OSError as error:
+                raise self._refused(error) from None
 
 
 @contextmanager
@@ -229,16 +228,17 @@ def open_trials(path: str | None, identity: Mapping[str, Any], *, resume: bool) 
     """
     if path is None:
         if resume:
-            raise OptctxError("cannot resume without a file; name the one to go on with: --keep FILE")
+            raise OptctxError("cannot resume without a file; name the one to go on with")
         yield Trials()
         return
     attempt = f"cannot keep trials in {shown(path)}"
     with _opened(path, attempt) as descriptor:
         trials = Trials(descriptor, path, _line(identity))
-        if size := os.fstat(descriptor).st_size:
+        with open(descriptor, "rb", closefd=False) as file:
+            data, where = file.read(), f"cannot resume from {shown(path)}"
+        if data:
             if not resume:
-                raise OptctxError(f"{attempt}: it exists already; go on with --resume, or name another file")
-            data, where = os.pread(descriptor, size, 0), f"cannot resume from {shown(path)}"
+                raise OptctxError(f"{attempt}: it exists; go on with resume=True, or name another file")
             found, trials.ended, whole = _read(data, where)
             if whole:
                 check_identity(identity, found, shown(path))
@@ -248,9 +248,7 @@ def open_trials(path: str | None, identity: Mapping[str, Any], *, resume: bool) 
                 )
             os.ftruncate(descriptor, whole)
         yield trials
-        trials.check_in_place()
-        with suppress(OSError):
-            os.fsync(descriptor)
+        trials.close()
 
 
 @contextmanager

@@ -21,7 +21,7 @@ from optctx.compiling import FreshProcess, Job, Result, compile_job
 from optctx.errors import OptctxError
 from optctx.lab.command.main import main
 from optctx.lab.rank import rank
-from optctx.lab.reducing import reduce_options
+from optctx.lab.reduce import reduce_options
 from optctx.lab.sweep import sweep
 from optctx.lab.tuning import parse_space, tune
 from optctx.testing import Compiler

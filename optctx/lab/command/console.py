@@ -11,11 +11,9 @@ from __future__ import annotations
 import contextlib
 import csv
 import io
-import itertools
 import json
 import os
 import sys
-import time
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -42,7 +40,6 @@ _WIDE = 1000  # characters; tables are no wider than they need to be
 _LONGEST = 4000  # characters of an error
 _LINES = 20  # of LLVM that are repeated
 _END = 500  # characters from the end of an error that is cut
-_BETWEEN = 10.0  # seconds before a line of progress where there is no terminal
 
 
 class _Talk:
@@ -229,17 +226,14 @@ def complain_printed(printed: Counter[str]) -> None:
 def progress_bar(
     what: str = "compiling", columns: Sequence[ProgressColumn] | None = None
 ) -> Iterator[Callable[..., None]]:
-    """Show on standard error how much is done: a bar, or where that is no terminal a line every few seconds.
+    """Show on standard error how much is done, if that is a terminal.
 
     Yields a function to call after each step, on any thread, with the total number of them, and with texts by
-    name for `columns`, by default the time left. A line has them at its end.
+    name for `columns`, by default the time left.
     """
     console = _Console(_exactly(sys.stderr))
-    if _Talk.quiet:
+    if _Talk.quiet or not console.is_terminal:
         yield lambda total, **texts: None
-        return
-    if not console.is_terminal:
-        yield _lines_of_progress(what)
         return
     with Progress(
         TextColumn(what, markup=False),
@@ -253,29 +247,6 @@ def progress_bar(
     ) as shown:
         task = shown.add_task("", total=None, best="")
         yield lambda total, **texts: shown.update(task, total=total, advance=1, **texts)
-
-
-def _lines_of_progress(what: str) -> Callable[..., None]:
-    began = last = time.monotonic()
-    steps = itertools.count(1)
-
-    def step(total: float | None, **texts: str) -> None:
-        nonlocal last
-        done, now = next(steps), time.monotonic()
-        if now - last >= _BETWEEN:
-            last = now
-            of = "" if total is None else f" of {total:,.0f}"
-            left = 0.0 if total is None else (now - began) / done * (total - done)
-            more = f", {duration(left)} left" if left else ""
-            more += "".join(f", {name}: {each}" for name, each in texts.items() if each)
-            complain(f"{what}: {done:,}{of}{more}")
-
-    return step
-
-
-def duration(seconds: float) -> str:
-    """A time for people: "40 s", "3 min"."""
-    return f"{seconds:.0f} s" if seconds < 100 else f"{seconds / 60:.0f} min"
 
 
 @contextlib.contextmanager

@@ -65,10 +65,10 @@ def _read(path: str) -> bytes:
     return read_file(path, "C or C++" if _is_source(path) else "LLVM IR or bitcode")
 
 
-def clang_words(clang: str) -> list[str]:
+def clang_words(clang: str) -> tuple[str, ...]:
     """The program, and its options. Raises OptctxError."""
     try:
-        words = shlex.split(clang)
+        words = tuple(shlex.split(clang))
     except ValueError as error:
         raise OptctxError(f"cannot use --clang {shown(clang)}: {error}") from None
     if not words:
@@ -87,7 +87,7 @@ def _compile(path: str, target: Job, clang: str) -> bytes:
             f"cannot compile {path}: {words[0]} is not installed; "
             "apt-get install clang, or name another one with --clang"
         )
-    source = Source.of(path, target, clang=words)
+    source = Source(path, target, clang=words)
     done = subprocess.run(front_words(source, "-"), stdin=subprocess.DEVNULL, capture_output=True)
     if done.returncode:
         raise OptctxError(f"cannot compile {path}: clang says: {_first_error(done.stderr)}")

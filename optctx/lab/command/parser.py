@@ -101,7 +101,8 @@ def check_command(argv: Sequence[str], commands: Container[str]) -> None:
         raise UsageError(f"there is no command {first!r}; `optctx --help` lists them")
     if setting := _setting(first):
         raise UsageError(f"{first!r} is an LLVM option; write optctx sweep FILE --set {setting}")
-    raise UsageError(f"expected a command before {first!r}; {_advice(first) or '`optctx --help` lists them'}")
+    hint = _advice(first) or "`optctx --help` lists them"
+    raise UsageError(f"expected a command before {first!r}; {hint}")
 
 
 def unknown_arguments(parser: Parser, unknown: Sequence[str]) -> UsageError:

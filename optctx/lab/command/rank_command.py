@@ -8,21 +8,25 @@ difference, 2 for bad input, 130 after Ctrl-C, 143 after SIGTERM.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from optctx.errors import EndedEarlyError, Interrupted
-from optctx.lab.command.console import duration, note, printed, progress_bar, say, show
+from optctx.lab.command.console import note, printed, progress_bar, say, show
 from optctx.lab.command.groups import Base, File, Input, Keep, Out, Try, out
 from optctx.lab.command.inputs import note_skipped
-from optctx.lab.experiment import Limits
+from optctx.lab.outcome import Limits
 from optctx.lab.rank import Effect, Estimate, Ranking, rank
 from optctx.lab.rich_table import Table
 from optctx.lab.settings import group, positive, seconds, setting
-from optctx.lab.tables import percent, record, rows_of, table_of
+from optctx.lab.tables import percent, record, table_of
 from optctx.wording import counted
 
+_CSV = (
+    *("option", "type", "base", "value", "state", "instructions", "instructions_change", "size"),
+    *("size_change", "changes", "error"),
+)
 _FUNCTIONS = 5  # of those that read an option, in JSON
 _LONGEST = 200  # characters of a demangled name, which can have thousands
 
@@ -110,15 +114,14 @@ def run(given: Arguments) -> int:
 
 def _say(estimate: Estimate) -> None:
     """Say what it is going to take."""
-    note(
-        f"{counted(estimate.options, 'option')}, {counted(estimate.values, 'value')}: "
-        f"{duration(estimate.seconds)} or more"
-    )
+    seconds = estimate.seconds
+    duration = f"{seconds:.0f} s" if seconds < 100 else f"{seconds / 60:.0f} min"
+    note(f"{counted(estimate.options, 'option')}, {counted(estimate.values, 'value')}: {duration} or more")
 
 
 def print_ranking(ranking: Ranking, out: Out) -> None:
     """Print it as `--format` says."""
-    if printed(out.format, lambda: _data(ranking), lambda: rows_of(ranking.effects, _columns(ranking))):
+    if printed(out.format, lambda: _data(ranking), lambda: _rows(ranking)):
         return
     if ranking.changing:
         show(_table(ranking))
@@ -194,40 +197,30 @@ def _data(ranking: Ranking) -> dict[str, Any]:
 
 
 def _effect(effect: Effect, ranking: Ranking) -> dict[str, Any]:
+    """An option with its largest effect, and all that was tried."""
+    best = effect.best
     functions = [name if len(name) <= _LONGEST else f"{name[:_LONGEST]}..." for name in effect.functions]
     return {
         "option": effect.option,
         "type": effect.type,
         "base": effect.base,
-        "changes": effect.changes,
         "value": effect.value,
-        "instructions_change": ranking.change(effect.best, "instructions"),
-        "size_change": ranking.change(effect.best, "size"),
+        "state": best.state,
+        "instructions": best.attributes.get("instructions"),
+        "instructions_change": ranking.change(best, "instructions") if best.state == "ok" else None,
+        "size": best.attributes.get("size"),
+        "size_change": ranking.change(best, "size") if best.state == "ok" else None,
+        "changes": effect.changes,
+        "error": best.error,
         "functions": functions[:_FUNCTIONS],
         "functions_in_all": len(functions),
         "trials": [record(trial) for trial in effect.trials],
     }
 
 
-def _columns(ranking: Ranking) -> dict[str, Callable[[Effect], object]]:
-    """Of CSV: an option with its largest effect. Changes are relative."""
-
-    def figure(name: str) -> Callable[[Effect], object]:
-        return lambda effect: effect.best.attributes.get(name, "")
-
-    def change(name: str) -> Callable[[Effect], str]:
-        return lambda effect: f"{ranking.change(effect.best, name):.6f}" if effect.best.state == "ok" else ""
-
-    return {
-        "option": lambda effect: effect.option,
-        "type": lambda effect: effect.type,
-        "base": lambda effect: effect.base,
-        "value": lambda effect: effect.value,
-        "state": lambda effect: effect.best.state,
-        "instructions": figure("instructions"),
-        "instructions_change": change("instructions"),
-        "size": figure("size"),
-        "size_change": change("size"),
-        "changes": lambda effect: str(effect.changes).lower(),
-        "error": lambda effect: effect.best.error,
-    }
+def _rows(ranking: Ranking) -> Iterator[Sequence[object]]:
+    """Headings, and a row for each option, without what it has several of. Changes are relative."""
+    yield _CSV
+    for effect in ranking.effects:
+        found = {**_effect(effect, ranking), "changes": str(effect.changes).lower()}
+        yield [found[name] for name in _CSV]

@@ -16,8 +16,8 @@ from optctx.errors import Interrupted, OptctxError
 from optctx.lab.command.console import printed, say, status
 from optctx.lab.command.groups import Base, File, Input, Out, out
 from optctx.lab.command.inputs import clang_words
-from optctx.lab.experiment import Limits
-from optctx.lab.reducing import Reduced, reduce_options
+from optctx.lab.outcome import Limits
+from optctx.lab.reduce import Reduced, reduce_options
 from optctx.lab.repeat import Source, shell_lines, shown_lines
 from optctx.lab.settings import group, setting
 
@@ -45,7 +45,7 @@ def run(given: Arguments) -> None:
         raise OptctxError("nothing to reduce: give the options with --set or --load")
     read = given.input.under(given.base)
     job = replace(read.job(given.file), options=options)
-    source = Source.of(given.file, job, clang=clang_words(read.clang))
+    source = Source(given.file, job, clang=clang_words(read.clang))
     try:
         with status() as tell:
             found = reduce_options(job, given.command, limits=given.limits, progress=tell)
@@ -63,7 +63,7 @@ def _print(found: Reduced, source: Source, form: str) -> None:
         "given": found.given,
         "compilations": found.compilations,
         "failure": failure,
-        "commands": dict(zip(("front", "opt", "llc", "clang"), lines, strict=True)),
+        "commands": lines,
     }
     if printed(form, lambda: data):
         return
@@ -72,5 +72,5 @@ def _print(found: Reduced, source: Source, form: str) -> None:
     say(
         f"{len(options)} of {found.given} options, after {found.compilations} compilations",
         shlex.join(options) or "without any option",
-        *shown_lines(*lines),
+        *shown_lines(lines),
     )

@@ -18,7 +18,7 @@ from optctx.errors import EndedEarlyError, Interrupted, OptctxError
 from optctx.lab.command.console import complain, complain_printed, printed, progress_bar, say, show
 from optctx.lab.command.groups import Base, Files, Input, Keep, Out, Try, out
 from optctx.lab.command.inputs import note_skipped
-from optctx.lab.experiment import Limits
+from optctx.lab.outcome import Limits
 from optctx.lab.settings import group, positive, setting
 from optctx.lab.space import PASSES, parse_space
 from optctx.lab.sweep import sweep

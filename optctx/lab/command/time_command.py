@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from optctx.errors import Interrupted, OptctxError
 from optctx.lab.command.console import printed, put, say, show, status
 from optctx.lab.command.groups import Base, File, Input, Out, out
-from optctx.lab.experiment import Limits
+from optctx.lab.outcome import Limits
 from optctx.lab.rich_table import Table
 from optctx.lab.settings import group, setting
 from optctx.lab.timing import (

@@ -24,7 +24,7 @@ from optctx.lab.command.console import note, printed, progress_bar, put, say, sh
 from optctx.lab.command.files import check_writable
 from optctx.lab.command.groups import Base, File, Input, Out, Try, out
 from optctx.lab.command.inputs import clang_words, note_skipped
-from optctx.lab.experiment import Limits
+from optctx.lab.outcome import Limits
 from optctx.lab.repeat import Source
 from optctx.lab.settings import group, setting
 from optctx.lab.space import PASSES, Space, overrides_of, parse_space
@@ -112,7 +112,8 @@ def run(given: Arguments) -> None:
     with base:
         read = given.input.under(given.base)
         prepared = _prepared(given, read)
-        source = Source.of(given.file, prepared.job, options=base.args(), clang=clang_words(read.clang))
+        options = tuple(base.args())
+        source = Source(given.file, prepared.job, clang=clang_words(read.clang), options=options)
         try:
             found = _searched(given, prepared)
         except Interrupted as interrupt:
@@ -124,7 +125,7 @@ def run(given: Arguments) -> None:
                 print_found(error.partial, out, source)
             raise
     try:
-        print_found(found, out, source, results.best, ask=True)
+        print_found(found, out, source, results.best)
     finally:  # also where standard output takes no more, as in `| head`
         _write_best(found, results.best)
     if prepared.hint and out.format == "table":
@@ -267,18 +268,16 @@ def _kept_space(kept: Kept, file: str, given: Input, wanted: Space) -> Space | N
     return space
 
 
-def print_found(
-    found: Tuned, out: Out, source: Source, saved: str | None = None, *, ask: bool = False
-) -> None:
+def print_found(found: Tuned, out: Out, source: Source, saved: str | None = None) -> None:
     """Print a search as `--format` says: for people, with the lines that compile as the best did.
 
-    `saved`: the file that has the best set. `ask`: as for `ending`.
+    `saved`: the file that has the best set.
     """
     if printed(out.format, lambda: as_data(found), lambda: as_rows(found)):
         return
     show(as_table(found, _ROWS))
     say(*summary(found, _ROWS))
-    if found.finished and (lines := ending(found, source, saved, ask=ask)):
+    if found.finished and (lines := ending(found, source, saved)):
         say(*lines)
 
 

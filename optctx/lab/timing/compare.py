@@ -9,8 +9,8 @@ from typing import Any
 from optctx.compiling import FreshProcess, Job, Result
 from optctx.compiling.facts import arguments
 from optctx.errors import Interrupted, OptctxError
-from optctx.lab.experiment import Limits
-from optctx.lab.reducing import failure_of
+from optctx.lab.outcome import Limits
+from optctx.lab.reduce import failure_of
 from optctx.lab.timing.bench import Confirmation, Outcome, Timing
 from optctx.lab.timing.intervals import Interval
 from optctx.lab.timing.kernel import Harness, Kernel

@@ -1,7 +1,7 @@
 """Search spaces of option values and pipelines for the best compilation. Needs Optuna (`optctx[tune]`)."""
 
-from optctx.lab.experiment import Limits
-from optctx.lab.space import Choices, Dimension, Floats, Integers, Space, parse_space
+from optctx.lab.outcome import Limits
+from optctx.lab.space import Choices, Dimension, Integers, Space, parse_space
 from optctx.lab.trial import Goal, Trial
 from optctx.lab.tuning.objectives import (
     Command,
@@ -22,7 +22,6 @@ __all__ = [
     "Command",
     "CompilationTime",
     "Dimension",
-    "Floats",
     "Function",
     "Goal",
     "Instructions",

@@ -6,7 +6,8 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from optctx.lab.experiment import Answer, Plan, trial_of
+from optctx.lab.experiment import Plan
+from optctx.lab.outcome import Answer, trial_of
 from optctx.lab.space import PASSES
 from optctx.lab.trial import Trial
 from optctx.lab.tuning.evaluate import Candidate

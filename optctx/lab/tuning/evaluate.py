@@ -6,7 +6,8 @@ from dataclasses import dataclass, replace
 
 from optctx import OptionContext, registry
 from optctx.compiling import Emit, Job
-from optctx.lab.experiment import Answer, Asked, Experiment, Limits, Plan, make_plan
+from optctx.lab.experiment import Asked, Experiment, Plan, make_plan
+from optctx.lab.outcome import Answer, Limits
 from optctx.lab.space import PASSES, Space, overrides_of
 
 
@@ -62,11 +63,6 @@ class Evaluator(Experiment):
     def __enter__(self) -> Evaluator:
         super().__enter__()
         return self
-
-    @property
-    def enough(self) -> int:
-        """How many candidates under way keep it busy."""
-        return 2 * self.plan.limits.at_once
 
     def base(self) -> Answer:
         """Compile with no option of the space set. Raises OptctxError for what LLVM does not take at all."""

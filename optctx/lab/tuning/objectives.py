@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 from optctx.children.death import End
 from optctx.compiling import Emit
 from optctx.errors import OptctxError, shown
-from optctx.lab.experiment import Answer
+from optctx.lab.outcome import Answer
 from optctx.lab.program import NoNumberError, Programs, number_of, object_words, with_object
 from optctx.lab.timing import Bench, Confirmation, Interval, Kernel, KernelBench, Timing
 from optctx.lab.trial import FIGURES, Direction, Goal, Trial, direction_of

@@ -10,7 +10,8 @@ from optctx import Option, registry
 from optctx.compiling import Job
 from optctx.compiling.facts import trusted
 from optctx.errors import Interrupted, OptctxError
-from optctx.lab.experiment import Asked, Limits
+from optctx.lab.experiment import Asked
+from optctx.lab.outcome import Limits
 from optctx.lab.rank import Effect, rank
 from optctx.lab.space import DEFAULT, Choices, Dimension, Space
 from optctx.lab.tuning.evaluate import Evaluator, search_plan

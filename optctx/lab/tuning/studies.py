@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import msgspec
 
 from optctx.errors import EndedEarlyError, OptctxError, shown
-from optctx.lab.space import Space, distribution
+from optctx.lab.space import Space
 from optctx.lab.trial import Goal, Trial, check_identity
 from optctx.outputs import check_in_place, hindrance
 
@@ -310,7 +310,7 @@ def _distributions(space: Space) -> dict[str, BaseDistribution]:
 
     found: dict[str, BaseDistribution] = {}
     for each in space.dimensions:
-        kind, attributes = distribution(each.values)
+        kind, attributes = each.values.distribution()
         found[each.name] = getattr(distributions, f"{kind}Distribution")(**attributes)
     return found
 

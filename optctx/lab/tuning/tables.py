@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from optctx.lab.repeat import Source, arguments_of, reproduction, shown_lines, unknown_options
+from optctx.lab.repeat import Source, lines_of, shown_lines
 from optctx.lab.rich_table import Table
 from optctx.lab.tables import ends_of, record, settings_text, trial_rows
 from optctx.lab.trial import Goal, Trial
@@ -80,22 +80,19 @@ def summary(study: Tuned, top: int | None = None) -> list[str]:
     return [*lines, f"{', '.join(counts)}; {why}"]
 
 
-def ending(study: Tuned, source: Source, saved: str | None, *, ask: bool) -> list[str]:
+def ending(study: Tuned, source: Source, saved: str | None) -> list[str]:
     """Lines for clang, for opt and llc, for Numba, and on the file of the best set. Empty without a best.
 
-    `saved`: the file that the best set is written to. `ask`: whether clang is asked which options it knows.
+    `saved`: the file that the best set is written to.
     """
     trial = study.winner
     if trial is None:
         return []
-    lines = reproduction(trial, source)
-    clang, *tools = shown_lines(lines.front, lines.opt, lines.llc, lines.clang)
-    unknown = unknown_options(source.clang[0], arguments_of(trial, source)) if ask and lines.clang else []
-    note = f"{source.clang[0]} does not know {', '.join(unknown)}: its LLVM is another one"
+    lines = lines_of(trial, source)
     where = (
         f"the best set is in {saved}, for --load" if saved else "--best FILE keeps the best set, for --load"
     )
-    return [clang, *([note] if unknown else []), *tools, f"Numba: {lines.numba}", where]
+    return [*shown_lines(lines), f"Numba: {lines['numba']}", where]
 
 
 def figure_text(figure: float, goal: Goal) -> str:

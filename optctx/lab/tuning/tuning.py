@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Any
 
 from optctx.compiling import Job
 from optctx.errors import EndedEarlyError, Interrupted, OptctxError
-from optctx.lab.experiment import Answer, ByReads, Limits, Plan
-from optctx.lab.space import Space, text_of
+from optctx.lab.experiment import ByReads, Plan
+from optctx.lab.outcome import Answer, Limits
+from optctx.lab.space import Space
 from optctx.lab.timing.bench import processor_model
 from optctx.lab.trial import Goal, Trial, identity_of, versions
 from optctx.lab.tuning.assess import Assessor
@@ -275,7 +276,7 @@ class _Run:
         trial = self.study.ask(self.space)
         self.numbers = trial.number + 1
         values = {each.name: trial.params[each.name] for each in self.space.dimensions}
-        point = tuple((name, text_of(value)) for name, value in values.items())
+        point = tuple((name, str(value)) for name, value in values.items())
         asked = _Asked(trial, Candidate(trial.number, point))
         self.asked.append(asked)
         known = self.known.find(asked.candidate.pipeline(self.plan), asked.candidate.options)

@@ -8,8 +8,9 @@ from typing import Any
 
 from optctx.compiling import Job
 from optctx.errors import Interrupted
-from optctx.lab.experiment import Answer, Limits, Plan
-from optctx.lab.reducing import reduce_options
+from optctx.lab.experiment import Plan
+from optctx.lab.outcome import Answer, Limits
+from optctx.lab.reduce import reduce_options
 from optctx.lab.space import PASSES, overrides_of
 from optctx.lab.timing.intervals import Interval, is_gain
 from optctx.lab.trial import Goal, Trial

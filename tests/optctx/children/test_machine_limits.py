@@ -23,7 +23,7 @@ from optctx.children.pool import Pool
 from optctx.compiling import FreshProcess, Job, Result, compile_job, llvm_pool
 from optctx.errors import OptctxError
 from optctx.lab.command.main import main
-from optctx.lab.experiment import Limits
+from optctx.lab.outcome import Limits
 from optctx.lab.sweep import sweep
 from tests.support.alone import alone
 from tests.support.command_lines import Ended, several
@@ -70,7 +70,7 @@ def test_commands_work_under_limits_that_are_large_enough(folder: pathlib.Path) 
     verified, misspelt, recorded = limited(
         LARGE_ENOUGH,
         folder,
-        "sweep module.ll -q --try unroll-count=1,2 --verify --format json",  # may take seconds: no progress
+        "sweep module.ll --try unroll-count=1,2 --verify --format json",
         "sweep module.ll --llc=-mcpu=haswel --try unroll-count=1",
         "record module.bc",
     )
@@ -78,7 +78,6 @@ def test_commands_work_under_limits_that_are_large_enough(folder: pathlib.Path) 
     assert (verified.status, verified.err) == (0, "")
     assert misspelt.status == 2
     assert "is no processor of" in misspelt.err
-    assert "lists them" in misspelt.err
     assert (recorded.status, recorded.err) == (0, "")
 
 

@@ -17,9 +17,11 @@ import optctx.lab
 from optctx import Interrupted, OptionContext, registry
 from optctx.compiling import FreshProcess, Job
 from optctx.errors import OptctxError, OptionValueError, UnknownOptionError
+from optctx.lab.candidates import values_within_type
 from optctx.lab.command.main import main
-from optctx.lab.experiment import Answer, Experiment, Limits
-from optctx.lab.rank import Effect, Estimate, Ranking, rank, values_within_type
+from optctx.lab.experiment import Experiment
+from optctx.lab.outcome import Answer, Limits
+from optctx.lab.rank import Effect, Estimate, Ranking, rank
 from optctx.lab.trial import read_trials
 from tests.support.endless import LIST, SCALED, endless
 from tests.support.ir_texts import COUNTED, SCALE, X86
@@ -234,7 +236,7 @@ def test_a_ranking_that_ends_early_goes_on_to_the_same(
     ]
     assert {n: t.digest for n, t in read_trials(keep).items()} == {t.number: t.digest for t in whole.trials}
     assert rank(SMALL, only=PATTERNS, keep=keep, resume=True).compiled == 0
-    with pytest.raises(OptctxError, match="a rank that differs in space"):
+    with pytest.raises(OptctxError, match="its trials differ in space"):
         rank(SMALL, only=["unroll-*"], keep=keep, resume=True)
     hours = itertools.count(step=3600.0)  # one at each look
     monkeypatch.setattr(

@@ -16,8 +16,9 @@ import optctx
 from optctx import OptionContext
 from optctx.compiling import FreshProcess, Job, llvm_pool
 from optctx.errors import EndedEarlyError
-from optctx.lab.experiment import Experiment, Limits, Plan, make_plan
+from optctx.lab.experiment import Experiment, Plan, make_plan
 from optctx.lab.experiment import _attached as attached_pool
+from optctx.lab.outcome import Limits
 from optctx.lab.sweep import sweep
 from optctx.lab.trial import Trial, read_trials
 from tests.support.alone import alone

@@ -1,4 +1,4 @@
-"""What a sweep shows: the order of trials, the best one and the baseline."""
+"""What a sweep shows: its trials, the best one and the baseline."""
 
 from __future__ import annotations
 
@@ -11,9 +11,8 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from optctx.errors import OptctxError
 from optctx.lab.command.main import main
-from optctx.lab.tables import record, sorted_trials, summary, trial_rows, trial_table
+from optctx.lab.tables import record, summary, trial_rows, trial_table
 from optctx.lab.trial import Goal, Trial, goal_named
 from tests.support.ir_texts import COUNTED, SCALE
 
@@ -68,18 +67,6 @@ def test_the_table_has_the_baseline_first_the_best_last_and_the_dead_with_their_
     assert [line[:2] for line in shown(files, SIZE)][-2:] == [["best", "a.ll"], ["best", "b.ll"]]
     assert summary(files, INSTRUCTIONS)[1] == "b.ll: best by IR instructions: -width=1"
     assert {line[1] for line in trial_rows(files)} == {"file", "a.ll", "b.ll"}
-
-
-def test_trials_sort_by_number_where_there_is_one() -> None:
-    def counts(column: str) -> list[str]:
-        return [each.options["count"] for each in sorted_trials(TRIALS[::-1], column)]
-
-    assert counts("count") == counts("-count") == ["1", "2", "10", "default"]
-    assert counts("size") == ["2", "1", "default", "10"]
-    assert counts("instructions") == ["default", "1", "2", "10"]
-    assert counts("state")[0] == "10"
-    with pytest.raises(OptctxError, match="cannot sort by 'object': expected one of count, width, file"):
-        sorted_trials(TRIALS, "object")
 
 
 def test_json_and_csv_hold_every_trial_and_no_figures_of_one_without_output() -> None:

@@ -12,7 +12,7 @@ from optctx.compiling import Job
 from optctx.errors import Interrupted, OptctxError
 from optctx.lab import trial
 from optctx.lab.command.main import main
-from optctx.lab.experiment import Limits
+from optctx.lab.outcome import Limits
 from optctx.lab.sweep import sweep
 from optctx.lab.trial import Trial, read_trials
 from tests.support.ir_texts import SCALE
@@ -88,9 +88,9 @@ def test_the_file_of_another_sweep_is_refused_with_what_differs(
 
     assert main([*SWEEP, scale, "--trials", "1", "--keep", str(file)]) == 0
     for words, changed in OTHERS.items():
-        refused(f"its trials are of a sweep that differs in {words};", *changed)
+        refused(f"its trials differ in {words};", *changed)
     with OptionContext({"inline-threshold": 7}):
-        refused("its trials are of a sweep that differs in base;")
+        refused("its trials differ in base;")
     kept = file.read_bytes()
     own = b'"options": {"unroll-count": "1"'
     assert kept.count(own) == 1
@@ -98,7 +98,7 @@ def test_the_file_of_another_sweep_is_refused_with_what_differs(
     refused("trial 0 of the file is not of this sweep")
     file.write_bytes(kept)
     pathlib.Path(scale).write_text(SCALE + "\n; other\n")
-    refused("its trials are of a sweep that differs in input;")
+    refused("its trials differ in input;")
 
 
 def test_so_is_one_in_which_only_one_of_several_jobs_differs(tmp_path: pathlib.Path) -> None:
@@ -107,7 +107,7 @@ def test_so_is_one_in_which_only_one_of_several_jobs_differs(tmp_path: pathlib.P
     kept = sweep(jobs, ["unroll-count=1"], keep=file)
     assert sweep(jobs, ["unroll-count=1"], keep=file, resume=True) == kept
     for other, part in ((replace(first, opt_level=0), "target"), (jobs["b"], "pipelines")):
-        with pytest.raises(OptctxError, match=f"differs in {part};"):
+        with pytest.raises(OptctxError, match=f"differ in {part};"):
             sweep({**jobs, "c": other}, ["unroll-count=1"], keep=file, resume=True)
 
 

@@ -77,13 +77,13 @@ def refused(path: pathlib.Path, words: str, **more: Any) -> None:
 def test_another_experiment_is_refused_by_what_differs(path: pathlib.Path) -> None:
     with kept(path) as file:
         file.append(trial(0))
-    refused(path, "exists already; go on with --resume")
+    refused(path, "exists; go on with resume=True")
     for words, parts in {
-        "a sweep that differs in space and input": PARTS | {"space": [], "input": {}},
-        "differs in seed": PARTS | {"seed": 3},
-        "differs in space": {name: part for name, part in PARTS.items() if name != "space"},
-        "expected experiment 'rank', found experiment 'sweep'": PARTS | {"experiment": "rank"},
-        "expected format 2, found format '1'": PARTS | {"format": 2},
+        "its trials differ in space and input": PARTS | {"space": [], "input": {}},
+        "differ in seed": PARTS | {"seed": 3},
+        "differ in space;": {name: part for name, part in PARTS.items() if name != "space"},
+        "differ in experiment;": PARTS | {"experiment": "rank"},
+        "differ in format;": PARTS | {"format": 2},
     }.items():
         refused(path, words, resume=True, parts=parts)
 
@@ -92,7 +92,7 @@ OTHERS: dict[bytes, str] = {
     b"hello": "expected a file of trials",
     b"a,b\n1,2\n": "line 1 is none of an experiment of optctx",
     b"[" * 1_000_000 + b"\n": "line 1 ",
-    b'{"op_code":0,"study_name":"x"}\n': "found format 'None'",
+    b'{"op_code":0,"study_name":"x"}\n': "differ in format and experiment",
     b'{"format": 1}\n{"number": 0, "options": {"a": 1}, "passes": "", "state": "ok"}\n': "line 2 .*`str`",
 }
 
@@ -135,7 +135,7 @@ def test_a_full_disk_leaves_whole_trials(path: pathlib.Path) -> None:
             file.append(trial(0))
             size = path.stat().st_size
             resource.setrlimit(resource.RLIMIT_FSIZE, (size + 100, resource.RLIM_INFINITY))
-            with pytest.raises(OptctxError, match="it has 1 trials, go on with --resume"):
+            with pytest.raises(OptctxError, match="it has 1 trials to go on with"):
                 file.append(trial(1))
             assert path.stat().st_size == size
 

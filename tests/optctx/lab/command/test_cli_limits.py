@@ -9,7 +9,8 @@ import pytest
 from optctx import OptionContext
 from optctx.compiling import Job
 from optctx.errors import OptctxError
-from optctx.lab.experiment import Experiment, Limits, make_plan
+from optctx.lab.experiment import Experiment, make_plan
+from optctx.lab.outcome import Limits
 from tests.support.endless import LIST, SCALED, endless
 from tests.support.processes import SECONDS, python_process
 from tests.support.tuning_cases import TINY

@@ -1,4 +1,4 @@
-"""`sweep`, `rank` and `tune` of files whose functions passes skip: said once, on standard error."""
+"""A sweep of files whose functions passes skip: said once, on standard error."""
 
 from __future__ import annotations
 
@@ -45,22 +45,3 @@ def test_a_sweep_says_it_of_each_file_in_any_form(
     assert (len(objects) == 1) == (bool(says) or ir == SIMPLE)
     assert main([*command, "--quiet"]) == 0
     assert "optnone" not in capfd.readouterr().err
-
-
-@rows(
-    "command",
-    [
-        ["rank", "--passes", UNROLL, "--only", "unroll-count"],
-        ["tune", "--passes", UNROLL, "--try", "unroll-count=2,4", "--by", "size", "--trials", "2"],
-    ],
-)
-def test_rank_and_tune_say_it_if_passes_skip_every_function(
-    command: list[str], tmp_path: pathlib.Path, capfd: pytest.CaptureFixture[str]
-) -> None:
-    for name, ir, says in (("all", OPTNONE, True), ("some", OPTNONE + SIMPLE, False)):
-        file = str(tmp_path / f"{name}.ll")
-        pathlib.Path(file).write_text(ir)
-        assert main([command[0], file, *command[1:]]) == 0
-        err = capfd.readouterr().err
-        assert err.count(f"optctx: {file}: {EVERY}") == says
-        assert ("optnone" in err) == says

@@ -1,4 +1,4 @@
-"""The command line as a shell starts it: any file name, closed and full streams, absurd lengths."""
+"""The command line as a shell starts it: any file name, closed and full streams."""
 
 from __future__ import annotations
 
@@ -82,26 +82,12 @@ NO_TEXT: list[tuple[str | bytes, ...]] = [
     *(("sweep", "FILE", flag, b"\xff") for flag in ("--passes", "--llc", "--clang", "--jobs")),
     ("rank", "FILE", "--only", b"\xff"),
 ]
-TEN = ",".join(map(str, range(1, 11)))
-LONG = 131_000  # bytes: the longest that Linux takes in one argument is 128 KiB
 
 
-ABSURD: list[tuple[list[str | bytes], str]] = [
-    ([f"--try=option-{number}={TEN}" for number in range(9)], "no LLVM option is called"),
-    ([f"--try=n{number}=1" for number in range(4000)], "no LLVM option is called"),
-    (["--try=n=1"] * 60_000, "at most 5,000 options"),
-    (["--try=" + "x" * LONG + "=1"], "no LLVM option is called"),
-    (["--try=" + "=" * LONG], "expected NAME=VALUES"),
-    (["--try=unroll-count=" + "1" * LONG], "value invalid for uint argument"),
-    (["--try=unroll-count=" + "," * LONG], "value invalid for uint argument"),
-]
-
-
-def test_what_is_no_text_no_file_or_of_absurd_size_is_one_line_at_once(kernel: str) -> None:
+def test_what_is_no_text_or_no_file_is_one_line(kernel: str) -> None:
     given = [tuple(kernel if word == "FILE" else word for word in line) for line in NO_TEXT]
     refused(dict.fromkeys([*NO_FILE, *given], "\\udcff"), ASCII)
-    sizes: Lines = {("sweep", kernel, *more): words for more, words in ABSURD}
-    refused({**dict.fromkeys(NO_FILE, "\\udcff"), **sizes}, {})
+    refused(dict.fromkeys(NO_FILE, "\\udcff"), {})
 
 
 def test_standard_input_is_utf_8_in_any_locale() -> None:
@@ -137,22 +123,6 @@ def test_closed_and_full_streams_are_one_line_or_none(
     given = [kernel if word == "FILE" else word for word in words]
     ended = command_line(*given, redirections=redirections)
     assert (ended.status, ended.out, ended.err) == (status, "", err)
-
-
-@rows(
-    ("redirection", "status", "err"),
-    [(">&-", 2, CLOSED), (">/dev/full", 2, FULL), ("<&- >&- 2>&-", 2, ""), ("| true", 0, "")],
-)
-def test_a_new_interpreter_takes_the_streams_as_they_are(redirection: str, status: int, err: str) -> None:
-    done = subprocess.run(
-        ["sh", "-c", f'"$@" {redirection}', "sh", sys.executable, "-m", "optctx", "--help"],
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        env={name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"},
-        text=True,
-        timeout=SECONDS,
-    )
-    assert (done.returncode, done.stdout, done.stderr) == (status, "", err)
 
 
 def test_files_are_written_also_where_the_reader_of_standard_output_has_ended(

@@ -13,7 +13,6 @@ import pytest
 from rich.console import Console
 
 from optctx import OptionContext
-from optctx.lab.command import console
 from optctx.lab.command.groups import Base, Input
 from optctx.lab.command.main import main, make_parser, parse
 from optctx.lab.rich_table import Table
@@ -81,22 +80,6 @@ def test_quiet_and_verbose_say_less_and_more_of_what_llvm_prints(
     assert len(said["-v"]) >= 30
     assert said["--format=table"][-1].endswith("-v shows them")
     assert len(said["--format=table"]) == 21
-
-
-def test_progress_in_a_pipe_is_a_line_now_and_then(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    now = [0.0]
-    monkeypatch.setattr("optctx.lab.command.console.time.monotonic", lambda: now[0])
-    with console.progress_bar() as step:
-        for _ in range(40):
-            now[0] += 1
-            step(40, best="7 bytes")
-    lines = capsys.readouterr().err.splitlines()
-    assert lines == [
-        f"optctx: compiling: {number} of 40, {left}best: 7 bytes"
-        for number, left in ((10, "30 s left, "), (20, "20 s left, "), (30, "10 s left, "), (40, ""))
-    ]
 
 
 @rows("ruled", [False, True])

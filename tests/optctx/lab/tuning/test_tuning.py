@@ -17,7 +17,8 @@ from optctx.children.answers import Done
 from optctx.children.death import Death
 from optctx.compiling import FreshProcess, Job, compile_job
 from optctx.errors import OptctxError
-from optctx.lab.experiment import Answer, Asked, Experiment, Limits
+from optctx.lab.experiment import Asked, Experiment
+from optctx.lab.outcome import Answer, Limits
 from optctx.lab.sweep import sweep
 from optctx.lab.tuning import (
     CompilationTime,

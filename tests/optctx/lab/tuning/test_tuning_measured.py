@@ -15,7 +15,7 @@ from optctx import OptionContext, registry
 from optctx.compiling import FreshProcess, Job, compile_job
 from optctx.errors import OptctxError
 from optctx.lab.command.main import main
-from optctx.lab.experiment import Answer
+from optctx.lab.outcome import Answer
 from optctx.lab.timing import Confirmation, Interval, Outcome
 from optctx.lab.trial import Trial
 from optctx.lab.tuning import Command, Dimension, RunTime, Size, Space, parse_space, propose
@@ -64,7 +64,7 @@ def test_run_times_of_another_processor_are_not_of_the_same_search(
     }
     tuned(**arguments)
     monkeypatch.setattr("optctx.lab.tuning.tuning.processor_model", lambda: "another one")
-    with pytest.raises(OptctxError, match="a tune that differs in processor; repeat"):
+    with pytest.raises(OptctxError, match="its trials differ in processor; repeat"):
         tuned(**arguments)
 
 

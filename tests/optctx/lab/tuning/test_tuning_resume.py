@@ -124,7 +124,7 @@ def test_an_interrupted_search_hands_over_what_is_in_its_study(
 
 def test_two_searches_work_on_one_study(tmp_path: pathlib.Path) -> None:
     """As two processes do: each sees the trials of the other, and they share what was asked for."""
-    given = {**ARGUMENTS, "space": parse_space(["unroll-count=1..64", "inline-threshold=0..500"])}
+    given = {**ARGUMENTS, "space": parse_space(["unroll-count=1..64", "inline-threshold=0..500000"])}
     given |= {"trials": 40, "sampler": "random", "storage": str(tmp_path / "study.journal")}
     found: list[Tuned] = []
     begun = threading.Event()
@@ -162,7 +162,7 @@ def test_a_study_of_something_else_is_refused_by_name(tmp_path: pathlib.Path) ->
         "objectives": {"objectives": (Instructions(),)},
     }
     for name, value in others.items():
-        words = f"its trials are of a tune that differs in {name}; .* or name another storage"
+        words = f"its trials differ in {name}; .* or name another storage"
         with pytest.raises(OptctxError, match=words):
             tuned(**{**given, **value})
     assert file.read_bytes() == before

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import re
 import tempfile
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import pairwise
@@ -18,14 +18,13 @@ from optctx.compiling import FreshProcess, Job, Result
 from optctx.compiling.facts import INTEGER_RANGES, arguments
 from optctx.compiling.fresh import MOST_SECONDS
 from optctx.errors import Interrupted, OptctxError
-from optctx.lab.experiment import Limits
+from optctx.lab.outcome import Limits
 from optctx.lab.program import Programs, object_words, with_object
 
 _NEAR = 4  # distances from the registered value to try one by one
 HANGS = 10  # times its limit for which a compilation has to run until it counts as a hang
 
 Options = tuple[str, ...]
-Compile = Callable[[Job], Result]
 
 
 @dataclass(frozen=True)
@@ -40,7 +39,11 @@ class Failure:
 
     def is_like(self, other: Failure | None) -> bool:
         """Whether another compilation fails in the same way. Numbers in LLVM's words may be option values."""
-        return other is not None and (self.state, _plain(self.words)) == (other.state, _plain(other.words))
+        return other is not None and self._plain == other._plain
+
+    @property
+    def _plain(self) -> tuple[End, str]:
+        return self.state, re.sub(r"\d+", "", self.words)
 
 
 @dataclass(frozen=True)
@@ -112,81 +115,80 @@ def reduce_options(
     what was found so far, after Ctrl-C.
     """
     given = arguments(job.options)
-    words = object_words(keeps) if isinstance(keeps, str) else None
-    limit, bare = (limits.seconds(0.0), None) if callable(keeps) else _measured(job, limits)
-    tried: list[Options] = []  # grown on several threads
-    # Left in this order, tries that wait are answered at once: nothing goes on after Ctrl-C.
-    with ThreadPoolExecutor(limits.at_once) as pool, contextlib.ExitStack() as stack:
-        fresh = stack.enter_context(FreshProcess(timeout=limit, memory=limits.memory))
-
-        def compiled(job: Job, times: int = 1) -> Result:
-            tried.append(job.options)
-            return fresh.compile(job, timeout=min(times * limit, MOST_SECONDS))
-
-        failure: Failure | None = None
-        if callable(keeps):
-            test = keeps
-        elif words is not None:
-            folder = stack.enter_context(
-                tempfile.TemporaryDirectory(prefix="optctx-", ignore_cleanup_errors=True)
-            )
-            programs = stack.enter_context(Programs())
-            test = partial(_exits_well, compiled, words, programs, limit, folder)
-        else:
-            failure = failure_of(compiled(replace(job, options=given)))
-            if bare is not None and bare.state == "failed" and bare.is_like(failure):
-                raise OptctxError(bare.words)
-            test = partial(_fails_like, compiled, failure)
-        having = _having(words is not None, failure, limit)
-        search = _Search(pool, job, test, progress, having, job.options, values)
+    with ExitStack() as stack:
+        # Left in this order, tries that wait are answered at once: nothing goes on after Ctrl-C.
+        pool = stack.enter_context(ThreadPoolExecutor(limits.at_once))
+        own = _Property(replace(job, options=given), keeps, limits, stack)
+        search = _Search(pool, job, own.holds, progress, own.words, job.options, values)
         try:
             options = search.run(given)
         except KeyboardInterrupt:
             best = replace(job, options=search.best)
-            raise Interrupted(Reduced(best, failure, len(given), len(tried))) from None
-        return Reduced(replace(job, options=options), failure, len(given), len(tried))
+            raise Interrupted(Reduced(best, own.failure, len(given), own.compiled)) from None
+        return Reduced(replace(job, options=options), own.failure, len(given), own.compiled)
 
 
-def _measured(job: Job, limits: Limits) -> tuple[float, Failure | None]:
-    """Seconds that a try may take, and how the job fails without options."""
-    with FreshProcess(timeout=limits.seconds(), memory=limits.memory) as fresh:
-        result = fresh.compile(replace(job, options=()))
-    return limits.seconds(result.seconds), failure_of(result)
+class _Property:
+    """What is to be kept: a failure, or what a function or a command says. Asked on several threads.
 
+    `failure`: how the whole job fails, if that is kept. `words`: what having the property is, for an error.
+    """
 
-def _having(command: bool, failure: Failure | None, limit: float) -> str:
-    """What having the property is, for an error."""
-    if command:
-        return "keep the property"
-    if failure is not None and failure.state == "timed out":
-        return f"hang: it takes longer than {limit:g} s, but not {HANGS} times as long; give a longer timeout"
-    return "fail"
+    failure: Failure | None = None
+    words = "fail"
 
+    def __init__(
+        self, whole: Job, keeps: Callable[[Job], bool] | str | None, limits: Limits, stack: ExitStack
+    ) -> None:
+        self._tried: list[Job] = []  # grown on several threads
+        self._fresh = stack.enter_context(FreshProcess(timeout=limits.seconds(), memory=limits.memory))
+        self._seconds, self._times = limits.seconds(), 1
+        if callable(keeps):
+            self.holds = keeps
+            return
+        if keeps is not None:
+            self.words, self.holds = "keep the property", self._exits_well
+            self._command = object_words(keeps)
+            self._folder = stack.enter_context(
+                tempfile.TemporaryDirectory(prefix="optctx-", ignore_cleanup_errors=True)
+            )
+            self._programs = stack.enter_context(Programs())
+        bare = self._fresh.compile(replace(whole, options=()))
+        self._seconds, without = limits.seconds(bare.seconds), failure_of(bare)
+        if keeps is not None:
+            return
+        self.holds = self._fails
+        self.failure = failure_of(self._compiled(whole))
+        if self.failure is not None and self.failure.state == "timed out":
+            self._times = HANGS
+            late = f"it takes longer than {self._seconds:g} s, but not {HANGS} times as long"
+            self.words = f"hang: {late}; give a longer timeout"
+        elif without is not None and without.state == "failed" and without.is_like(self.failure):
+            raise OptctxError(without.words)
 
-def _fails_like(compiled: Callable[[Job, int], Result], wanted: Failure | None, job: Job) -> bool:
-    if wanted is None:
-        return False
-    return wanted.is_like(failure_of(compiled(job, HANGS if wanted.state == "timed out" else 1)))
+    @property
+    def compiled(self) -> int:
+        return len(self._tried)
 
+    def _compiled(self, job: Job) -> Result:
+        self._tried.append(job)
+        return self._fresh.compile(job, timeout=min(self._times * self._seconds, MOST_SECONDS))
 
-def _plain(words: str) -> str:
-    return re.sub(r"\d+", "", words)
+    def _fails(self, job: Job) -> bool:
+        return self.failure is not None and self.failure.is_like(failure_of(self._compiled(job)))
 
-
-def _exits_well(
-    compiled: Compile, words: Sequence[str], programs: Programs, seconds: float, folder: str, job: Job
-) -> bool:
-    """Whether a command exits with status 0 for the object of a job."""
-    result = compiled(replace(job, emit="object"))
-    if failure_of(result) is not None:
-        return False
-    descriptor, path = tempfile.mkstemp(".o", dir=folder)
-    with open(descriptor, "wb") as file:
-        file.write(result.code)
-    try:
-        return programs.run(with_object(words, path), seconds).status == 0
-    finally:
-        os.unlink(path)
+    def _exits_well(self, job: Job) -> bool:
+        """Whether the command exits with status 0 for the object of a job."""
+        result = self._compiled(replace(job, emit="object"))
+        if failure_of(result) is not None:
+            return False
+        descriptor, path = tempfile.mkstemp(".o", dir=self._folder)
+        with open(descriptor, "wb") as file:
+            file.write(result.code)
+        try:
+            return self._programs.run(with_object(self._command, path), self._seconds).status == 0
+        finally:
+            os.unlink(path)
 
 
 @dataclass

@@ -17,8 +17,8 @@ from optctx.compiling import FreshProcess, Job, Result
 from optctx.errors import OptctxError
 from optctx.lab.command import reduce_command
 from optctx.lab.command.main import main
-from optctx.lab.experiment import Limits
-from optctx.lab.reducing import reduce_options
+from optctx.lab.outcome import Limits
+from optctx.lab.reduce import reduce_options
 from optctx.testing import smallest
 from tests.support.endless import LIST, endless
 from tests.support.ir_texts import SCALE, X86
@@ -75,7 +75,7 @@ class Pretended(FreshProcess):
 
 @pytest.fixture
 def pretended(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys.modules["optctx.lab.reducing"], "FreshProcess", Pretended)
+    monkeypatch.setattr(sys.modules["optctx.lab.reduce"], "FreshProcess", Pretended)
 
 
 @pytest.mark.parametrize(

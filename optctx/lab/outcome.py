@@ -1,0 +1,117 @@
+"""What a compilation may take, what comes of it, and what a fresh process says of that."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+from optctx.children.death import OF_MACHINE, End
+from optctx.compiling import Result
+from optctx.errors import OptctxError, shown
+from optctx.lab.settings import checked, positive, seconds, setting
+from optctx.lab.trial import Goal, Trial
+
+_BASE, _LEAST, _TIMES_BASE = 120.0, 10.0, 20  # seconds, seconds, times the base
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What compilations may take. `jobs`: at once, None for one per processor.
+
+    `timeout`: seconds for each; None is 20 times what the base takes, at least 10, and 120 for the base.
+    `memory`: bytes of address space for each, beyond what LLVM itself takes; None is no limit.
+    Raises OptctxError for a value that cannot be used.
+    """
+
+    title: ClassVar[str] = "limits"
+    jobs: int | None = setting(
+        None, "compilations at once (one per processor)", short="-j", metavar="N", read=positive
+    )
+    timeout: float | None = setting(
+        None,
+        "seconds for a compilation (20 times that of the base, at least 10)",
+        metavar="S",
+        read=seconds,
+    )
+    memory: int | None = 4 << 30
+    most: float | None = None  # seconds, however long the base takes: those of the whole run
+
+    def __post_init__(self) -> None:
+        checked(self)
+        if self.memory is not None and not (isinstance(self.memory, int) and 0 < self.memory < 1 << 52):
+            raise OptctxError(f"expected a number of bytes above 0, found {shown(self.memory)}")
+
+    @property
+    def at_once(self) -> int:
+        """Compilations at once."""
+        return self.jobs or len(os.sched_getaffinity(0))
+
+    def seconds(self, base: float | None = None) -> float:
+        """What a compilation may take where the base takes `base` seconds; None if that is not known."""
+        usual = _BASE if base is None else max(_LEAST, base * _TIMES_BASE)
+        found = usual if self.timeout is None else self.timeout
+        return found if self.most is None else min(found, self.most)
+
+    def within(self, seconds: float | None) -> Limits:
+        """The same for a run that may take so many seconds: no compilation takes longer."""
+        return self if seconds is None else replace(self, most=seconds)
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The result of a compilation. Unless `state` is "ok", the numbers are 0 and `digest` is empty."""
+
+    state: End
+    number: int = 0  # of what was asked
+    instructions: int = 0  # of IR, after the passes
+    object_size: int = 0  # bytes
+    seconds: float = 0.0  # wall time of parsing, passes and emission, while other threads compile too
+    digest: str = ""  # SHA-256 of the object, in hexadecimal
+    error: str = ""  # the last line that LLVM printed, or how the process ended
+    printed: tuple[str, ...] = ()  # lines on standard output and error
+    code: bytes = b""  # the object, if the plan asks for it
+    ir: str | None = None
+    read: frozenset[str] | None = None  # those of `Plan.noted` that LLVM read; None if unknown
+
+    @property
+    def figures(self) -> dict[str, float]:
+        """By the names of the goals that every compilation has a figure for."""
+        return {"size": self.object_size, "instructions": self.instructions, "compile-time": self.seconds}
+
+
+def trial_of(
+    answer: Answer, number: int, options: Mapping[str, str], *goals: Goal, passes: str, file: str = ""
+) -> Trial:
+    """The trial of a compilation. `goals`: of `Answer.figures`, those that it goes by."""
+    if answer.state != "ok":
+        return Trial(number, options, passes, answer.state, error=answer.error, file=file)
+    figures = {goal.name: float(answer.figures[goal.name]) for goal in goals}
+    found = {"digest": answer.digest, "size": answer.object_size, "instructions": answer.instructions}
+    return Trial(number, options, passes, "ok", figures, answer.seconds, attributes=found, file=file)
+
+
+def verified(trial: Trial, reference: Result) -> Trial:
+    """The trial with the verdict of a fresh process, or with the reason why there is none."""
+    if trial.state in OF_MACHINE and reference.error is None:
+        return replace(trial, difference=f"not compared: {trial.error}")
+    if reference.end in ("lost", "timed out") or (reference.end in OF_MACHINE and not trial.died):
+        return replace(trial, difference=f"not compared: {reference.error}")
+    difference = _difference(trial, reference)
+    return replace(trial, agrees=not difference, difference=difference)
+
+
+def _difference(trial: Trial, reference: Result) -> str:
+    if reference.error is not None:
+        alike = reference.died if trial.died else (trial.state, trial.error) == ("failed", reference.error)
+        return "" if alike else reference.error
+    digest = hashlib.sha256(reference.code).hexdigest()
+    found = {"digest": digest, "size": len(reference.code), "instructions": reference.instructions}
+    if trial.state == "ok" and trial.attributes == found:
+        return ""
+    return (
+        f"the fresh process gave {reference.instructions} instructions and {len(reference.code)} bytes, "
+        f"with SHA-256 {digest}"
+    )

@@ -1,0 +1,255 @@
+"""The option values that an experiment tries: one grammar for every command and for Python."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import re
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from optctx import OptionContext, registry
+from optctx.errors import OptctxError, shown
+
+Value = int | str
+# What a search may try: dimension -> text of its value.
+Point = Mapping[str, str]
+
+# As a value: leave the option alone.
+DEFAULT = "default"
+# The dimension whose values are pipelines: LLVM has no option of this name.
+PASSES = "passes"
+
+_LARGEST = 1 << 53  # Optuna keeps whole numbers as floats
+_MOST_REFUSED = 20  # settings in a message
+_NUMBERS = ("int", "uint", "int64", "uint64", "float", "double")
+_IS_RANGE = re.compile(r"-?[\d.]*\d *\.\.")
+_RANGE = re.compile(r"(?P<low>-?\d+) *\.\. *(?P<high>-?\d+)(?P<log>:log|:step=(?P<step>\d+))?")
+
+
+@dataclass(frozen=True)
+class Integers:
+    """Whole numbers from `low` to `high`, both included. `log`: small ones are as interesting as large
+    ones.
+    """
+
+    low: int
+    high: int
+    step: int = 1
+    log: bool = False
+
+    @property
+    def count(self) -> int:
+        return (self.high - self.low) // self.step + 1
+
+    @property
+    def ends(self) -> tuple[str, ...]:
+        """What LLVM judges."""
+        return tuple(dict.fromkeys((str(self.low), str(self.low + (self.count - 1) * self.step))))
+
+    def each(self) -> Iterator[Value]:
+        return iter(range(self.low, self.high + 1, self.step))
+
+    def distribution(self) -> tuple[str, dict[str, Any]]:
+        """What Optuna calls these values, and the arguments that describe them."""
+        ends = {"low": self.low, "high": self.low + (self.count - 1) * self.step}
+        return "Int", {**ends, "step": self.step, "log": self.log}
+
+    def __str__(self) -> str:
+        step = f":step={self.step}" if self.step != 1 else ""
+        return f"{self.low}..{self.high}{':log' if self.log else ''}{step}"
+
+
+@dataclass(frozen=True)
+class Choices:
+    """Texts, as on a command line. "default" leaves the option alone."""
+
+    texts: tuple[str, ...]
+
+    @property
+    def count(self) -> int:
+        return len(self.texts)
+
+    @property
+    def ends(self) -> tuple[str, ...]:
+        return self.texts
+
+    def each(self) -> Iterator[Value]:
+        return iter(self.texts)
+
+    def distribution(self) -> tuple[str, dict[str, Any]]:
+        return "Categorical", {"choices": self.texts}
+
+    def __str__(self) -> str:
+        return ",".join(self.texts)
+
+
+Values = Integers | Choices
+_FLAG = Choices(("false", "true"))  # the values of a name alone
+
+
+@dataclass(frozen=True)
+class Dimension:
+    """One option, or the pipeline, and the values to try."""
+
+    name: str
+    values: Values
+
+    def __str__(self) -> str:
+        return f"{self.name}={self.values}"
+
+
+@dataclass(frozen=True)
+class Space:
+    """Dimensions in their order. Make one with `parse_space` or `Space.of`. Plain data."""
+
+    dimensions: tuple[Dimension, ...]
+
+    @classmethod
+    def of(cls, dimensions: Sequence[Dimension]) -> Space:
+        """Check the dimensions against LLVM's options.
+
+        Raises OptctxError for a name that stands twice, a range for an option that is no number, and as
+        OptionContext does for options and values.
+        """
+        names = [each.name for each in dimensions]
+        for name in names:
+            if names.count(name) > 1:
+                raise OptctxError(f"option {shown(name)} is set twice; write all its values in one --try")
+        space = cls(tuple(dimensions))
+        space.check()
+        return space
+
+    @property
+    def pipelines(self) -> tuple[str, ...]:
+        """The values of the dimension `passes`; none if there is no such dimension."""
+        return next((each.values.ends for each in self.dimensions if each.name == PASSES), ())
+
+    @property
+    def count(self) -> int:
+        """How many points there are."""
+        return math.prod(each.values.count for each in self.dimensions)
+
+    @property
+    def names(self) -> list[str]:
+        return [each.name for each in self.dimensions]
+
+    def check(self) -> None:
+        """Raise OptctxError for dimensions that LLVM's options do not allow: one that names all bad ones."""
+        options = [each for each in self.dimensions if each.name != PASSES]
+        # So many at most: looking for similar names takes time.
+        found = itertools.islice(itertools.chain.from_iterable(map(_refusals, options)), _MOST_REFUSED)
+        refused = {str(each): each for each in found}
+        if len(refused) > 1:
+            more = " or more" if len(refused) == _MOST_REFUSED else ""
+            raise OptctxError(f"{len(refused)} settings{more} are refused: " + "; ".join(refused))
+        if refused:
+            raise refused.popitem()[1]  # it leads to this frame, which must not lead to it
+        targets: dict[str, str] = {}
+        for each in options:
+            target = registry()[each.name].alias_of or each.name
+            if targets.setdefault(target, each.name) != each.name:
+                raise OptctxError(
+                    f"{targets[target]!r} and {each.name!r} are the same option; take one of them out"
+                )
+
+    def points(self, most: int | None = None) -> list[dict[str, Value]]:
+        """Every point, or the first `most`; the last dimension changes fastest."""
+        # Points of the dimensions up to each, from which `most` of all come; the last dimension's first.
+        enough = [sys.maxsize if most is None else most]
+        for each in reversed(self.dimensions[1:]):
+            enough.append(-(-enough[-1] // each.values.count))
+        points: list[dict[str, Value]] = [{}]
+        for each in self.dimensions:
+            longer = ({**point, each.name: value} for point in points for value in each.values.each())
+            points = list(itertools.islice(longer, enough.pop()))
+        return points
+
+    def texts(self) -> list[str]:
+        """As `parse_space` reads them, but for pipelines."""
+        return [str(each) for each in self.dimensions]
+
+
+def overrides_of(point: Point) -> dict[str, str]:
+    """What a point sets: all but the pipeline, and the options that it leaves alone."""
+    return {name: text for name, text in point.items() if name != PASSES and text != DEFAULT}
+
+
+def parse_space(settings: Sequence[str], pipelines: Sequence[str] = ()) -> Space:
+    """A space from texts such as "unroll-count=1..16", and pipelines if there are several.
+
+    Raises OptctxError for a text that cannot be read, and as `Space.of` does.
+    """
+    if isinstance(settings, str):
+        raise OptctxError(f"expected a list of texts, such as [{settings!r}], found one text")
+    dimensions = [parse_dimension(setting) for setting in settings]
+    if len(pipelines) > 1:
+        dimensions.insert(0, Dimension(PASSES, Choices(tuple(dict.fromkeys(pipelines)))))
+    return Space.of(dimensions)
+
+
+def parse_dimension(setting: str) -> Dimension:
+    """From "unroll-count=1..16", "1..1024:log", "0..64:step=8" or "a,b,c", or the name of a flag.
+
+    Raises OptctxError.
+    """
+    name, equals, text = setting.partition("=")
+    name = name.strip().lstrip("-")
+    if not name or not (equals or registry()[name].type in ("bool", "boolOrDefault")):
+        raise OptctxError(
+            f"expected NAME=VALUES, such as unroll-count=1..16 or unroll-count=1,2,4, found {shown(setting)}"
+        )
+    if name == PASSES:
+        raise OptctxError(f"{PASSES!r} is no option; write each pipeline with a --passes of its own")
+    return Dimension(name, _values(text.strip(), setting) if equals else _FLAG)
+
+
+def _values(text: str, setting: str) -> Values:
+    """`setting`: what is being read, for errors."""
+    if not _IS_RANGE.match(text):
+        texts = tuple(dict.fromkeys(each.strip() for each in text.split(",")))
+        if len(texts) > 1 and "" in texts:
+            raise OptctxError(f"empty value in {shown(setting)}; take out the extra comma")
+        return Choices(texts)
+
+    def refuse(why: str) -> OptctxError:
+        return OptctxError(f"cannot read {shown(setting)}: {why}")
+
+    found = _RANGE.fullmatch(text)
+    if found is None:
+        raise refuse(
+            "expected a range of whole numbers, such as 1..16, 1..1024:log or 0..64:step=8; list other values"
+        )
+    low, high, step = int(found["low"]), int(found["high"]), int(found["step"] or 1)
+    log = found["log"] == ":log"
+    if low > high:
+        raise refuse(f"{low} is more than {high}; write {high}..{low}")
+    if log and low <= 0:
+        raise refuse(f"a logarithmic range begins above 0, found {low}; begin at 1")
+    if not step:
+        raise refuse("expected a step above 0, found 0")
+    if max(abs(low), abs(high)) > _LARGEST:
+        raise refuse(f"the ends of a range are at most {_LARGEST:,}; list the values instead")
+    return Integers(low, high, step, log)
+
+
+def _refusals(dimension: Dimension) -> Iterable[OptctxError]:
+    """What LLVM does not take of an option's values."""
+    try:
+        option = registry()[dimension.name]
+        if isinstance(dimension.values, Integers) and option.type not in _NUMBERS:
+            choices = ",".join(option.choices) or "true,false"
+            raise OptctxError(
+                f"cannot try the range {dimension.values} for {option.name!r}: it is of type {option.type}; "
+                f"list its values, such as {option.name}={choices}"
+            )
+    except OptctxError as error:
+        yield error
+        return
+    for text in dimension.values.ends:
+        try:
+            OptionContext(overrides_of({dimension.name: text}))
+        except OptctxError as error:
+            yield error
