@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pathlib
 
+import pytest
+
 from tests.support.processes import run_python
 
 EXAMPLES = pathlib.Path(__file__).parents[2] / "examples"
@@ -38,3 +40,10 @@ def test_targets_of_tvm_on_threads_at_once() -> None:
     *lines, refused = run_example("tvm_target.py")
     assert len({line.split(": ")[-1] for line in lines}) == len(lines) == 3
     assert refused.startswith("'-unroll-count:string=4': LLVM registered 'unroll-count' as uint")
+
+
+def test_a_search_on_threads_finds_what_one_after_the_other_finds() -> None:
+    pytest.importorskip("optuna", reason="needs Optuna: pip install 'optctx[tune]'")
+    ways, found = zip(*(line.split(" s, ") for line in run_example("autotune_threads.py")), strict=True)
+    assert [way.split(":")[0] for way in ways] == ["scope", "lock"]
+    assert len(set(found)) == 1
