@@ -5,6 +5,7 @@
 #include <link.h>
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <stdexcept>
 
@@ -82,8 +83,17 @@ void Library::read_sections() {
             const std::uint64_t id = section.sh_offset + sizeof *note + ((std::uint64_t{note->n_namesz} + 3) & ~3ull);
             if (note->n_descsz > longest_build_id) throw Misfit(path_ + ": its build id is too long");
             build_id_ = hex_text(at<std::uint8_t>(id, note->n_descsz), note->n_descsz);
-            build_id_address_ = id - section.sh_offset + section.sh_addr;
+            identifying_ = {{base_ + id - section.sh_offset + section.sh_addr, id, note->n_descsz}};
         }
+    }
+    if (build_id_.empty()) {
+        build_id_ = content_id();
+        for (int i = 0; i < header->e_shnum; ++i) {
+            const std::string_view name = name_of(names, sections[i].sh_name);
+            if (name == ".dynsym" || name == ".dynstr" || name == ".eh_frame_hdr")
+                identifying_.push_back({base_ + sections[i].sh_addr, sections[i].sh_offset, sections[i].sh_size});
+        }
+        if (identifying_.empty()) throw Misfit(path_ + ": has no build id to check against memory, and no symbols");
     }
     if (symtab == nullptr || text_end_ - text_begin_ < shortest_text)
         throw Misfit(path_ + ": stripped of its symbol table (.symtab), so its options cannot be found");
@@ -123,13 +133,25 @@ void Library::read_symbols(std::uint64_t symtab, std::uint64_t symtab_size, std:
     symbols_.open(symbols, count, strings, base_);
 }
 
-// The file may have been replaced on disk since it was loaded: its build id must be the one in memory.
+// The file may have been replaced on disk since it was loaded: its build id must be the one in memory, or, if it has
+// none, what says where everything is.
 void Library::check_loaded() const {
-    if (build_id_.empty()) throw Misfit(path_ + ": has no build id to check against memory");
-    std::vector<std::uint8_t> loaded(build_id_.size() / 2);
-    if (!os::read_checked(base_ + build_id_address_, loaded.data(), loaded.size()) ||
-        hex_text(loaded.data(), loaded.size()) != build_id_)
-        throw Misfit(path_ + ": the file is not the library that is loaded (build ids differ)");
+    std::vector<std::uint8_t> loaded;
+    for (const auto& [address, offset, size] : identifying_) {
+        loaded.resize(size);
+        if (!os::read_checked(address, loaded.data(), size) ||
+            std::memcmp(loaded.data(), at<std::uint8_t>(offset, size), size) != 0)
+            throw Misfit(path_ + ": the file is not the library that is loaded (their contents differ)");
+    }
+}
+
+// Of all bytes of the file, for a library without a build id: two hashes, 128 bits.
+std::string Library::content_id() const {
+    const auto* words = at<std::uint64_t>(0, file_.size() / sizeof(std::uint64_t));
+    std::uint64_t hashes[2] = {0x9E3779B97F4A7C15, file_.size()};
+    for (std::size_t i = 0; i < file_.size() / sizeof(std::uint64_t); ++i)
+        for (std::uint64_t& hash : hashes) hash = std::rotl((hash ^ words[i]) * 0xD6E8FEB86659FD93, 29) + hashes[0];
+    return hex_text(reinterpret_cast<const std::uint8_t*>(hashes), sizeof hashes);
 }
 
 std::vector<std::pair<std::uintptr_t, std::uintptr_t>> Library::pointers_into(const std::vector<Span>& spans) const {

@@ -36,6 +36,7 @@ public:
 
     const std::string& path() const noexcept { return path_; }
     std::uintptr_t base() const noexcept { return base_; }
+    // Of the linker's, or made of the file's content if it has none.
     const std::string& build_id() const noexcept { return build_id_; }
     std::uintptr_t text_begin() const noexcept { return text_begin_; }
     std::uintptr_t text_end() const noexcept { return text_end_; }
@@ -78,6 +79,7 @@ private:
     std::string_view name_of(const Elf64_Shdr& names, std::uint64_t offset) const;
     void read_symbols(std::uint64_t symtab, std::uint64_t symtab_size, std::uint64_t strtab, std::uint64_t strtab_size);
     void check_loaded() const;
+    std::string content_id() const;
 
     std::string path_;
     std::uintptr_t base_;
@@ -88,7 +90,12 @@ private:
     std::uintptr_t text_begin_ = 0;
     std::uintptr_t text_end_ = 0;
     std::uint64_t text_offset_ = 0;
-    std::uint64_t build_id_address_ = 0;
+    struct Piece {
+        std::uintptr_t address;
+        std::uint64_t offset;
+        std::size_t size;
+    };
+    std::vector<Piece> identifying_;  // what memory must have as the file has it
     struct Table {
         std::uint64_t offset = 0;
         std::uint64_t count = 0;

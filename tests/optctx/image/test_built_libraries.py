@@ -15,14 +15,21 @@ from dataclasses import dataclass
 import pytest
 
 import optctx
-from optctx import OptctxError, OptionContext, ProcessWideOptionError, loaded_image, registry
+from optctx import (
+    OptctxError,
+    OptionContext,
+    ProcessWideOptionError,
+    UnsupportedImageError,
+    loaded_image,
+    registry,
+)
 from optctx.arch import processor
 from optctx.image.loaded import Image
 from tests.support.cpp_build import SHARED, compile_cpp
 from tests.support.processes import in_child
 
-# As LLVM_BUILD_LLVM_DYLIB links, plainly, and with callbacks that a compiler names otherwise.
-WAYS = (("-Wl,-Bsymbolic-functions",), (), ("-DIDLE_ELSEWHERE",))
+# As LLVM_BUILD_LLVM_DYLIB links; without a build id; and with callbacks that a compiler names otherwise.
+WAYS = (("-Wl,-Bsymbolic-functions",), ("-Wl,--build-id=none",), ("-DIDLE_ELSEWHERE",))
 TEXTS = (
     "",
     "short",
@@ -167,6 +174,27 @@ def test_an_option_whose_callback_does_something_is_refused(library: pathlib.Pat
             OptionContext({"with-callback": 7}, image=small.image)
 
     in_library(library, work)
+
+
+def test_a_library_without_a_build_id_that_was_replaced_is_refused(tmp_path: pathlib.Path) -> None:
+    """Its file tells of another layout. As it was, it is known by its content."""
+    path, other = tmp_path / "libsmall.so", tmp_path / "other.so"
+    compile_cpp("small_llvm.cpp", path, *SHARED, "-Wl,--build-id=none")
+    compile_cpp("small_llvm.cpp", other, *SHARED, "-Wl,--build-id=none", "-DIDLE_ELSEWHERE")
+
+    def known() -> None:
+        ctypes.CDLL(str(path)), ctypes.CDLL(str(other))
+        first, second = loaded_image(path), loaded_image(other)
+        assert len({first.build_id, second.build_id}) == 2
+
+    def replaced() -> None:
+        ctypes.CDLL(str(path))
+        other.rename(path)
+        with pytest.raises(UnsupportedImageError, match="is not the library that is loaded"):
+            loaded_image(path)
+
+    in_child(known)
+    in_child(replaced)
 
 
 def test_a_function_that_does_nothing_returns_at_once() -> None:
