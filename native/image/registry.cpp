@@ -161,6 +161,7 @@ private:
             memory_.load_text(number(raw.help.data), raw.help.size, "the help text of an option");
             memory_.load_text(number(raw.value_name.data), raw.value_name.size, "the name of an option's value");
             prove_categories(raw);
+            memory_.load<std::uintptr_t>(number(raw.vtable), "the virtual functions of an option");
         }
         return memory_.load_text(number(raw.arg.data), raw.arg.size, "an option's own name", longest_key);
     }

@@ -85,12 +85,15 @@ class Child:
         """Pass as much as its pipe has room for now; the rest waits in `untold`."""
         self.untold += data
         try:
-            while self.untold:
-                del self.untold[: os.write(self.telling, self.untold)]
+            self._write()
         except BlockingIOError:
             pass
         except BrokenPipeError:  # it has ended; the end of what it says tells
             self.untold.clear()
+
+    def _write(self) -> None:
+        while self.untold:
+            del self.untold[: os.write(self.telling, self.untold)]
 
     def kill(self, *, late: bool = False) -> None:
         """Kill it with what it started. It is still to be buried."""

@@ -185,12 +185,16 @@ class Crowd(Generic[R]):
         for each in self._alone.values():
             each.kill()
         with contextlib.suppress(Empty):
-            while self._children or self._alone:
-                sender, mail = self._mail.get(timeout=GRACE)
-                if isinstance(sender, int):
-                    del self._alone[sender]
-                elif isinstance(mail, Death):
-                    self._children.remove(sender)
+            self._wait_for_the_killed()
+
+    def _wait_for_the_killed(self) -> None:
+        """Wait for their ends. Raises Empty after GRACE without any."""
+        while self._children or self._alone:
+            sender, mail = self._mail.get(timeout=GRACE)
+            if isinstance(sender, int):
+                del self._alone[sender]
+            elif isinstance(mail, Death):
+                self._children.remove(sender)
 
     def submit(self, number: int, *arguments: Any) -> None:
         """Have a call made. `number`: of no call under way."""

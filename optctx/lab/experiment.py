@@ -220,20 +220,28 @@ class Experiment:
         batches: so the trials' times are not disturbed.
         """
         limits = self.plan.limits
-        size = _BATCH * limits.at_once
         if verify is None:
-            yield from map(made, self.all(more, size))
+            yield from map(made, self.all(more, _BATCH * limits.at_once))
             return
         with (
             ThreadPoolExecutor(limits.at_once) as threads,
             # It ends first, so the threads do not wait for jobs that still run.
             FreshProcess(timeout=limits.seconds(), memory=limits.memory, directory=self.plan.folder) as fresh,
         ):
-            while batch := dict(more(size)):
-                ended = [made(each) for each in self.all(partial(_taken, iter(batch.items())), size)]
-                asked = [batch[trial.number] for trial in ended]
-                references = (self._reference(each, verify) for each in asked)
-                yield from threads.map(lambda *each: _judged(fresh, *each), ended, references)
+            yield from self._verified(more, made, verify, partial(threads.map, partial(_judged, fresh)))
+
+    def _verified(
+        self,
+        more: More,
+        made: Callable[[Answer], Trial],
+        verify: OptionContext,
+        judged: Callable[[Iterable[Trial], Iterable[Job]], Iterator[Trial]],
+    ) -> Iterator[Trial]:
+        size = _BATCH * self.plan.limits.at_once
+        while batch := dict(more(size)):
+            ended = [made(each) for each in self.all(partial(_taken, iter(batch.items())), size)]
+            references = [self._reference(batch[trial.number], verify) for trial in ended]
+            yield from judged(ended, references)
 
     def _reference(self, asked: Asked, base: OptionContext) -> Job:
         """What a fresh process compiles to compare."""
