@@ -15,10 +15,9 @@ from types import ModuleType
 
 from optctx.errors import OptctxError, ProcessWideOptionError
 from optctx.lab.command.console import (
-    OutputError,
-    abandon,
     complain,
     doors,
+    flush,
     prepare_streams,
     say,
     talk,
@@ -77,13 +76,8 @@ def _guarded(run: Callable[[], int], interrupts: Interrupts) -> int:
     try:
         with doors(stdout):
             return run()
-    except BrokenPipeError:
-        abandon(stdout)  # the reader has read enough (`| head`)
+    except BrokenPipeError:  # the reader has read enough (`| head`)
         return DONE
-    except OutputError as error:
-        complain(str(error))
-        abandon(stdout)
-        return WRONG
     except KeyboardInterrupt as interrupt:  # with what the command says of its results, if it has any
         complain(str(interrupt) or "interrupted")
         return interrupts.status
@@ -93,6 +87,8 @@ def _guarded(run: Callable[[], int], interrupts: Interrupts) -> int:
             raise
         complain(words)
         return WRONG
+    finally:
+        flush(stdout)
 
 
 def _judged(error: Exception) -> str:
@@ -104,10 +100,6 @@ def _judged(error: Exception) -> str:
             return str(error)
         case OSError():
             return explain(error)
-        case MemoryError():
-            return "cannot go on: this process gets no more memory (`ulimit -v` shows a limit)"
-        case RuntimeError() if "start new thread" in str(error):
-            return "cannot go on: no more threads can be started (`ulimit -u` and `ulimit -v` show limits)"
     return ""
 
 
@@ -117,12 +109,9 @@ def _run(argv: Sequence[str] | None) -> int:
         talk(quiet=arguments.quiet, verbose=arguments.verbose)
         check_distinct(vars(arguments))
         given = taken(arguments, arguments.command_module.Arguments)
-        status: int = arguments.command_module.run(given) or DONE
-    except (KeyboardInterrupt, OptctxError, SystemExit):  # it may have printed help, or what was found so far
+        return arguments.command_module.run(given) or DONE
+    finally:  # it may have printed help, or what was found so far
         sys.stdout.flush()
-        raise
-    sys.stdout.flush()
-    return status
 
 
 def parse(argv: Sequence[str]) -> argparse.Namespace:
