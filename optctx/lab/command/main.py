@@ -22,7 +22,7 @@ from optctx.lab.command.console import (
     say,
     talk,
 )
-from optctx.lab.command.files import check_distinct, explain
+from optctx.lab.command.files import explain
 from optctx.lab.command.interrupts import Interrupts
 from optctx.lab.command.parser import Parser, add_said, add_talk, check_command, unknown_arguments
 from optctx.lab.command.said import SAID, said_of
@@ -107,7 +107,6 @@ def _run(argv: Sequence[str] | None) -> int:
     try:
         arguments = parse(sys.argv[1:] if argv is None else argv)
         talk(quiet=arguments.quiet, verbose=arguments.verbose)
-        check_distinct(vars(arguments))
         given = taken(arguments, arguments.command_module.Arguments)
         return arguments.command_module.run(given) or DONE
     finally:  # it may have printed help, or what was found so far
