@@ -217,18 +217,15 @@ class Trials:
 
 
 @contextmanager
-def open_trials(path: str | None, identity: Mapping[str, Any], *, resume: bool) -> Iterator[Trials]:
+def open_trials(path: str | None, identity: Mapping[str, Any]) -> Iterator[Trials]:
     """Open the file of an experiment for this process alone. Yields the trials that it has, to add more.
 
-    Without a path, trials are in memory alone. Nothing is written before the first trial. `resume`: the file
-    may have trials of the same experiment.
+    Without a path, trials are in memory alone. Nothing is written before the first trial.
 
-    Raises OptctxError for a file that is not empty, unless `resume`; for one of another experiment, or that
-    is none; for one that another process writes to; and for one that cannot be used.
+    Raises OptctxError for a file of another experiment, or of something else; for one that another process
+    writes to; and for one that cannot be used.
     """
     if path is None:
-        if resume:
-            raise OptctxError("cannot resume without a file; name the one to go on with")
         yield Trials()
         return
     attempt = f"cannot keep trials in {shown(path)}"
@@ -237,8 +234,6 @@ def open_trials(path: str | None, identity: Mapping[str, Any], *, resume: bool) 
         with open(descriptor, "rb", closefd=False) as file:
             data, where = file.read(), f"cannot resume from {shown(path)}"
         if data:
-            if not resume:
-                raise OptctxError(f"{attempt}: it exists; go on with resume=True, or name another file")
             found, trials.ended, whole = _read(data, where)
             if whole:
                 check_identity(identity, found, shown(path))

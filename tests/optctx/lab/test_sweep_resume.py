@@ -105,10 +105,10 @@ def test_so_is_one_in_which_only_one_of_several_jobs_differs(tmp_path: pathlib.P
     first, file = Job(TINY, "loop-unroll"), str(tmp_path / "kept")
     jobs = {"a": first, "b": replace(first, passes="instsimplify"), "c": first}
     kept = sweep(jobs, ["unroll-count=1"], keep=file)
-    assert sweep(jobs, ["unroll-count=1"], keep=file, resume=True) == kept
+    assert sweep(jobs, ["unroll-count=1"], keep=file) == kept
     for other, part in ((replace(first, opt_level=0), "target"), (jobs["b"], "pipelines")):
         with pytest.raises(OptctxError, match=f"differ in {part};"):
-            sweep({**jobs, "c": other}, ["unroll-count=1"], keep=file, resume=True)
+            sweep({**jobs, "c": other}, ["unroll-count=1"], keep=file)
 
 
 def test_a_file_that_vanishes_midway_ends_the_sweep_early_with_what_was_found(

@@ -30,8 +30,8 @@ def trial(number: int, state: Any = "ok") -> Trial:
 
 
 @contextlib.contextmanager
-def kept(path: pathlib.Path, *, resume: bool = False, parts: dict[str, Any] = PARTS) -> Iterator[Trials]:
-    with open_trials(str(path), parts, resume=resume) as file:
+def kept(path: pathlib.Path, *, parts: dict[str, Any] = PARTS) -> Iterator[Trials]:
+    with open_trials(str(path), parts) as file:
         yield file
 
 
@@ -57,7 +57,7 @@ def test_a_file_that_is_cut_anywhere_goes_on(path: pathlib.Path, step: int) -> N
     whole = path.read_bytes()
     for size in sorted({*range(0, len(whole), step), *(at for at in range(len(whole)) if whole[at] == 10)}):
         path.write_bytes(whole[:size])
-        with kept(path, resume=True) as file:
+        with kept(path) as file:
             ended = max(0, whole[:size].count(b"\n") - 1)
             assert file.ended == {number: trial(number) for number in range(ended)}
             for number in range(ended, 3):
@@ -77,7 +77,6 @@ def refused(path: pathlib.Path, words: str, **more: Any) -> None:
 def test_another_experiment_is_refused_by_what_differs(path: pathlib.Path) -> None:
     with kept(path) as file:
         file.append(trial(0))
-    refused(path, "exists; go on with resume=True")
     for words, parts in {
         "its trials differ in space and input": PARTS | {"space": [], "input": {}},
         "differ in seed": PARTS | {"seed": 3},
@@ -85,7 +84,7 @@ def test_another_experiment_is_refused_by_what_differs(path: pathlib.Path) -> No
         "differ in experiment;": PARTS | {"experiment": "rank"},
         "differ in format;": PARTS | {"format": 2},
     }.items():
-        refused(path, words, resume=True, parts=parts)
+        refused(path, words, parts=parts)
 
 
 OTHERS: dict[bytes, str] = {
@@ -100,13 +99,13 @@ OTHERS: dict[bytes, str] = {
 def test_a_file_of_something_else_is_refused_and_stays(path: pathlib.Path) -> None:
     for content, words in OTHERS.items():
         path.write_bytes(content)
-        refused(path, words, resume=True)
+        refused(path, words)
 
 
 def test_two_processes_and_what_is_no_file(path: pathlib.Path) -> None:
     with kept(path) as file:
         file.append(trial(0))
-        refused(path, "another process is writing to it", resume=True)
+        refused(path, "another process is writing to it")
     os.mkfifo(fifo := path.with_suffix(".fifo"))
     refused(fifo, "not a regular file")
     refused(path.parent, "directory")
@@ -140,7 +139,7 @@ def test_a_full_disk_leaves_whole_trials(path: pathlib.Path) -> None:
             assert path.stat().st_size == size
 
     in_child(work)
-    with kept(path, resume=True) as file:
+    with kept(path) as file:
         assert list(file.ended) == [0]
         file.append(trial(1))
     assert list(read_trials(str(path))) == [0, 1]
