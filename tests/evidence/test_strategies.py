@@ -286,5 +286,5 @@ def test_the_command() -> None:
 def test_bad_input_of_the_command(flag: str, name: str, capfd: pytest.CaptureFixture[str]) -> None:
     assert main(["compare", flag, name]) == 2
     said = capfd.readouterr().err
-    assert f", found '{name}'" in said
+    assert f"invalid choice: '{name}'" in said
     assert said.count("\n") == 1

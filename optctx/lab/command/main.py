@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import ast
 import importlib
 import inspect
 import itertools
@@ -24,7 +23,7 @@ from optctx.lab.command.console import (
 )
 from optctx.lab.command.files import explain
 from optctx.lab.command.interrupts import Interrupts
-from optctx.lab.command.parser import Parser, add_said, add_talk, check_command, unknown_arguments
+from optctx.lab.command.parser import Parser, add_said, add_talk, unknown_arguments
 from optctx.lab.command.said import SAID, said_of
 from optctx.lab.settings import add_flags, taken
 
@@ -119,7 +118,6 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
     Raises OptctxError for arguments that the command does not have.
     """
     argv = list(argv) or ["--help"]
-    check_command(argv, COMMANDS)
     if argv[0] in SAID:
         say(said_of(argv[0]))
         raise SystemExit(0)
@@ -132,7 +130,7 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
     if not unknown:
         arguments, unknown = parser.parse_known_args(argv)
     if unknown:
-        raise unknown_arguments(commands.choices[argv[0]], unknown)
+        raise unknown_arguments(commands.choices.get(argv[0], parser), unknown)
     return arguments
 
 
@@ -173,9 +171,7 @@ def _add_command(commands: argparse._SubParsersAction[Parser], name: str, module
     """Add a command. Its module's docstring is the help, with examples; `Arguments` is what it takes, and
     `run` does it, given these. Returns the exit status, or None for 0.
     """
-    # python -OO drops docstrings.
-    text = module.__doc__ or ast.get_docstring(ast.parse(inspect.getsource(module))) or ""
-    words, _, example = inspect.cleandoc(text).partition("\n\n")
+    words, _, example = inspect.cleandoc(module.__doc__ or "").partition("\n\n")
     example = textwrap.dedent(example)
     command = commands.add_parser(name, help=COMMANDS[name], description=words, example=example)
     add_flags(command, module.Arguments)
