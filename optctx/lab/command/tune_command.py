@@ -39,7 +39,6 @@ from optctx.lab.tuning.tables import as_data, as_rows, as_table, ending, figure_
 from optctx.outputs import hindrance
 
 _PROPOSED = 8  # options, where none is given
-_ROWS = 10  # of the table
 
 
 @dataclass(frozen=True)
@@ -275,8 +274,8 @@ def print_found(found: Tuned, out: Out, source: Source, saved: str | None = None
     """
     if printed(out.format, lambda: as_data(found), lambda: as_rows(found)):
         return
-    show(as_table(found, _ROWS))
-    say(*summary(found, _ROWS))
+    show(as_table(found))
+    say(*summary(found))
     if found.finished and (lines := ending(found, source, saved)):
         say(*lines)
 
