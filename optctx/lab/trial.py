@@ -23,7 +23,6 @@ from optctx.children.frames import write_all
 from optctx.compiling import Job
 from optctx.compiling.facts import build_id
 from optctx.errors import EndedEarlyError, OptctxError, shown
-from optctx.outputs import check_in_place
 
 _FORMAT = 3
 
@@ -181,17 +180,13 @@ class Trials:
         self.ended: dict[int, Trial] = {}
 
     def append(self, trial: Trial) -> None:
-        """Keep a trial that has ended.
-
-        Raises GoneError if the file was deleted or replaced, and EndedEarlyError if it takes no more.
-        """
+        """Keep a trial that has ended. Raises EndedEarlyError if the file takes no more."""
         if self._descriptor is not None:
             self._write(self._descriptor, _line(msgspec.to_builtins(trial)))
         self.ended[trial.number] = trial
 
     def _write(self, descriptor: int, line: bytes) -> None:
         """Append a line as a whole, or nothing."""
-        check_in_place(self._path, descriptor)
         before = os.fstat(descriptor).st_size
         try:
             write_all(descriptor, line if before else self._head + line)
@@ -207,9 +202,8 @@ class Trials:
         return EndedEarlyError(f"cannot write to {shown(self._path)}: {error.strerror}; {has}")
 
     def close(self) -> None:
-        """Force the file to the disk. Raises EndedEarlyError if that fails, or if the file is gone."""
+        """Force the file to the disk. Raises EndedEarlyError if that fails."""
         if self._descriptor is not None:
-            check_in_place(self._path, self._descriptor)
             try:
                 os.fsync(self._descriptor)
             except OSError as error:

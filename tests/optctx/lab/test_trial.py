@@ -15,9 +15,7 @@ import pytest
 from optctx.children.death import ENDS
 from optctx.errors import OptctxError
 from optctx.lab.trial import Trial, Trials, open_trials, read_trials
-from optctx.outputs import GoneError
 from tests.support.processes import in_child
-from tests.support.rows import rows
 
 PARTS = {"format": 1, "experiment": "sweep", "space": ["a=1..3"], "input": {"a.ll": "0123"}}
 
@@ -110,22 +108,6 @@ def test_two_processes_and_what_is_no_file(path: pathlib.Path) -> None:
     refused(fifo, "not a regular file")
     refused(path.parent, "directory")
     refused(path.parent / "none" / "x", "there is no directory")
-
-
-@rows("at_the_end", [True, False])
-def test_a_file_that_goes_is_an_error(path: pathlib.Path, at_the_end: bool) -> None:
-    def vanish() -> None:
-        path.unlink(missing_ok=True)
-        with kept(path) as file:
-            file.append(trial(0))
-            path.unlink()
-            if at_the_end:
-                path.write_bytes(b"")
-            else:
-                file.append(trial(1))
-
-    with pytest.raises(GoneError, match="deleted, moved or replaced"):
-        vanish()
 
 
 def test_a_full_disk_leaves_whole_trials(path: pathlib.Path) -> None:
