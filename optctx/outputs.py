@@ -1,4 +1,4 @@
-"""Files that results go to: judged before the work, replaced as a whole, and found to be in place."""
+"""Files that results go to: judged before the work, and replaced as a whole."""
 
 from __future__ import annotations
 
@@ -27,10 +27,6 @@ OUT_OF = frozenset(
     }
 )
 """Errors of the system that say that there is no more of something, or that a disk fails."""
-
-
-class GoneError(EndedEarlyError):
-    """A file that results were being added to was deleted, moved or replaced."""
 
 
 def hindrance(path: str) -> str:
@@ -66,17 +62,6 @@ def write_whole(path: str | os.PathLike[str], content: str | bytes) -> None:
         problem = _worded((error.strerror if isinstance(error, OSError) else None) or str(error))
     if problem:
         raise kind(f"cannot write {shown(name)}: {problem}")
-
-
-def check_in_place(path: str, descriptor: int) -> None:
-    """Raise GoneError if a path no longer names the file that is open as `descriptor`."""
-    with contextlib.suppress(OSError):
-        if os.path.samestat(os.stat(path), os.fstat(descriptor)):
-            return
-    raise GoneError(
-        f"cannot write to {shown(path)}: it was deleted, moved or replaced after the results before were "
-        "written to it; run again with a file that stays"
-    )
 
 
 def _mode(path: str) -> int | None:

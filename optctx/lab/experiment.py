@@ -12,7 +12,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
-from typing import Generic, TypeVar
+from typing import Generic, Self, TypeVar
 
 from optctx import OptionContext, attach, registry
 from optctx.children.answers import Done
@@ -127,7 +127,7 @@ class Experiment:
         self._taken: dict[int, list[Answer]] = {}  # of those that are compiled several times
         self._bases: dict[int, float] = {}  # seconds, by job
 
-    def __enter__(self) -> Experiment:
+    def __enter__(self) -> Self:
         _attached.running()  # its server starts while the caller makes the plan
         return self
 

@@ -121,7 +121,6 @@ def rank(
     seconds: float | None = None,
     limits: Limits = Limits(),  # noqa: B008  frozen
     keep: str | None = None,
-    resume: bool = False,
     on_estimate: Callable[[Estimate], None] = lambda estimate: None,
     progress: Callable[[int], None] = lambda total: None,
 ) -> Ranking:
@@ -148,8 +147,8 @@ def rank(
         seconds: The most seconds of this run. No compilation takes longer, the first ones neither; what runs
             at the end is finished.
         limits: What compilations may take, and how many run at once.
-        keep: A file that each trial is appended to as soon as it ends (design/trials.md).
-        resume: Go on with the trials that this file has of the same ranking, or go on to `every` value.
+        keep: A file that each trial is appended to as soon as it ends (design/trials.md). Trials of the same
+            ranking that it has already are not compiled again, nor those of a ranking without `every`.
         on_estimate: Called before the first trial.
         progress: Called with the number of values each time that one more is known.
 
@@ -185,7 +184,7 @@ def rank(
             goal=f"{goal.name}: {goal.direction}",
             verify=verify,
         )
-        with open_trials(keep, identity, resume=resume) as file:
+        with open_trials(keep, identity) as file:
             run = _Rank(plan, goal, chosen, len(reads), experiment, file, base_trial)
             run.take()
             seconds_left = len(run.waiting) * base_trial.seconds / limits.at_once

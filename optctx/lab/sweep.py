@@ -33,7 +33,6 @@ def sweep(
     baseline: bool = False,
     limits: Limits = Limits(),  # noqa: B008  frozen
     keep: str | None = None,
-    resume: bool = False,
     on_trial: Callable[[Trial], None] = lambda trial: None,
     printed: Counter[str] | None = None,
     progress: Callable[[int], None] = lambda total: None,
@@ -63,8 +62,8 @@ def sweep(
         baseline: Begin with a trial for each job and pipeline in which no option of the space is set. Its
             number is -1.
         limits: What compilations may take, and how many run at once.
-        keep: A file that each trial is appended to as soon as it ends (design/trials.md).
-        resume: Go on with the trials that this file has of the same sweep.
+        keep: A file that each trial is appended to as soon as it ends (design/trials.md). Trials of the same
+            sweep that it has already are not compiled again.
         on_trial: Called on this thread with the trials of the file, and then with each one as soon as it
             ends. Baselines are left out.
         printed: Counts each line that LLVM prints, except in combinations that crash or time out.
@@ -103,7 +102,7 @@ def sweep(
             goal=f"{goal.name}: {goal.direction}",
             verify=verify,
         )
-        with open_trials(keep, identity, resume=resume) as file:
+        with open_trials(keep, identity) as file:
             run = _Sweep(plan, goal, list(jobs), space, grid, file, Counter() if printed is None else printed)
             run.take(
                 len(grid) * len(jobs) if trials is None else min(trials, len(grid) * len(jobs)), on_trial

@@ -23,7 +23,6 @@ from optctx.children.frames import write_all
 from optctx.compiling import Job
 from optctx.compiling.facts import build_id
 from optctx.errors import EndedEarlyError, OptctxError, shown
-from optctx.outputs import check_in_place
 
 _FORMAT = 3
 
@@ -181,17 +180,13 @@ class Trials:
         self.ended: dict[int, Trial] = {}
 
     def append(self, trial: Trial) -> None:
-        """Keep a trial that has ended.
-
-        Raises GoneError if the file was deleted or replaced, and EndedEarlyError if it takes no more.
-        """
+        """Keep a trial that has ended. Raises EndedEarlyError if the file takes no more."""
         if self._descriptor is not None:
             self._write(self._descriptor, _line(msgspec.to_builtins(trial)))
         self.ended[trial.number] = trial
 
     def _write(self, descriptor: int, line: bytes) -> None:
         """Append a line as a whole, or nothing."""
-        check_in_place(self._path, descriptor)
         before = os.fstat(descriptor).st_size
         try:
             write_all(descriptor, line if before else self._head + line)
@@ -207,9 +202,8 @@ class Trials:
         return EndedEarlyError(f"cannot write to {shown(self._path)}: {error.strerror}; {has}")
 
     def close(self) -> None:
-        """Force the file to the disk. Raises EndedEarlyError if that fails, or if the file is gone."""
+        """Force the file to the disk. Raises EndedEarlyError if that fails."""
         if self._descriptor is not None:
-            check_in_place(self._path, self._descriptor)
             try:
                 os.fsync(self._descriptor)
             except OSError as error:
@@ -217,18 +211,15 @@ class Trials:
 
 
 @contextmanager
-def open_trials(path: str | None, identity: Mapping[str, Any], *, resume: bool) -> Iterator[Trials]:
+def open_trials(path: str | None, identity: Mapping[str, Any]) -> Iterator[Trials]:
     """Open the file of an experiment for this process alone. Yields the trials that it has, to add more.
 
-    Without a path, trials are in memory alone. Nothing is written before the first trial. `resume`: the file
-    may have trials of the same experiment.
+    Without a path, trials are in memory alone. Nothing is written before the first trial.
 
-    Raises OptctxError for a file that is not empty, unless `resume`; for one of another experiment, or that
-    is none; for one that another process writes to; and for one that cannot be used.
+    Raises OptctxError for a file of another experiment, or of something else; for one that another process
+    writes to; and for one that cannot be used.
     """
     if path is None:
-        if resume:
-            raise OptctxError("cannot resume without a file; name the one to go on with")
         yield Trials()
         return
     attempt = f"cannot keep trials in {shown(path)}"
@@ -237,8 +228,6 @@ def open_trials(path: str | None, identity: Mapping[str, Any], *, resume: bool) 
         with open(descriptor, "rb", closefd=False) as file:
             data, where = file.read(), f"cannot resume from {shown(path)}"
         if data:
-            if not resume:
-                raise OptctxError(f"{attempt}: it exists; go on with resume=True, or name another file")
             found, trials.ended, whole = _read(data, where)
             if whole:
                 check_identity(identity, found, shown(path))

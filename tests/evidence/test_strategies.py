@@ -259,14 +259,11 @@ def test_the_command() -> None:
 
 
 @rows(
-    ("flag", "name", "known"),
-    [("--strategies", "threads", "thread, llvm-context"), ("--properties", "isolaton", "obeyed, isolation")],
+    ("flag", "name"),
+    [("--strategies", "threads"), ("--properties", "isolaton")],
 )
-def test_bad_input_of_the_command(
-    flag: str, name: str, known: str, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_bad_input_of_the_command(flag: str, name: str, capfd: pytest.CaptureFixture[str]) -> None:
     assert main(["compare", flag, name]) == 2
     said = capfd.readouterr().err
-    assert f"expected {known}, " in said
-    assert f"found '{name}'" in said
+    assert f"invalid choice: '{name}'" in said
     assert said.count("\n") == 1

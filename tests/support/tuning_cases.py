@@ -109,7 +109,7 @@ def tuned_by_time(folder: pathlib.Path, **settings: Any) -> Tuned:
     objective = RunTime(kernel=sum_of_floats(folder, seconds=1.0))
     space = parse_space(["force-vector-width=1,4", "unroll-count=1,2"])
     with OptionContext(force_vector_width=1, unroll_count=1, force_vector_interleave=1):
-        study = tuned(KERNEL, space, (objective,), sampler="grid", **settings)
+        study = tuned(KERNEL, space, (objective,), **settings)
     assert study.best is not None
     assert study.best.options["force-vector-width"] == "4"
     assert study.minimised is not None

@@ -54,10 +54,6 @@ def talk(*, quiet: bool, verbose: bool) -> None:
     _Talk.quiet, _Talk.verbose = quiet, verbose
 
 
-class OutputError(Exception):
-    """Standard output cannot be written; the message says why."""
-
-
 class _Door:
     """A standard stream. What is written to it is text for a person, with escapes where `printable` has them.
 
@@ -73,34 +69,6 @@ class _Door:
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.exactly, name)
-
-
-class _Output:
-    """Standard output, with errors of its own type, to tell them from those of other files."""
-
-    def __init__(self, stream: TextIO) -> None:
-        self._stream = stream
-
-    def write(self, text: str) -> int:
-        with _telling():
-            return self._stream.write(text)
-
-    def flush(self) -> None:
-        with _telling():
-            self._stream.flush()
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._stream, name)
-
-
-@contextlib.contextmanager
-def _telling() -> Iterator[None]:
-    try:
-        yield
-    except BrokenPipeError:
-        raise
-    except OSError as error:
-        raise OutputError(f"cannot write to standard output: {error.strerror}") from None
 
 
 class _Console(Console):
@@ -123,7 +91,7 @@ def doors(stdout: TextIO) -> Iterator[None]:
     try:
         with (
             _apart(printed) as stderr,
-            contextlib.redirect_stdout(cast(TextIO, _Door(cast(TextIO, _Output(stdout))))),
+            contextlib.redirect_stdout(cast(TextIO, _Door(stdout))),
             contextlib.redirect_stderr(cast(TextIO, _Door(stderr))),
         ):
             yield
@@ -140,7 +108,7 @@ def _warning(message: object, *about: object, **more: object) -> str:
 @contextlib.contextmanager
 def _apart(printed: Counter[str]) -> Iterator[TextIO]:
     """Collect what is written to descriptor 2, and yield a stream that still goes where it went."""
-    flush_errors()
+    flush(sys.stderr)
     kept, memory = os.dup(2), os.memfd_create("printed")
     os.dup2(memory, 2)
     try:
@@ -202,7 +170,7 @@ def complain(text: str) -> None:
     """Print one line on standard error, if that is possible. Cuts a text that is longer than a screen."""
     with contextlib.suppress(OSError):
         print(f"optctx: {_one_line(text)}", file=sys.stderr)
-    flush_errors()
+    flush(sys.stderr)
 
 
 def note(text: str) -> None:
@@ -290,20 +258,17 @@ def prepare_streams() -> None:
         sys.stdout.reconfigure(errors="backslashreplace")  # file names can be any bytes
 
 
-def flush_errors() -> None:
-    """Flush standard error, or discard text that cannot be written."""
+def flush(stream: TextIO) -> None:
+    """Flush a stream, or discard text that it cannot write. Python would try again at exit, and report an
+    error.
+    """
     try:
-        sys.stderr.flush()
+        stream.flush()
     except OSError:
-        abandon(_exactly(sys.stderr))
-
-
-def abandon(stream: object) -> None:
-    """Discard text that a stream could not write. Python would try again at exit, and report an error."""
-    if isinstance(stream, io.TextIOWrapper):
-        null = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(null, stream.fileno())
-        os.close(null)
+        if isinstance(stream := _exactly(stream), io.TextIOWrapper):
+            null = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(null, stream.fileno())
+            os.close(null)
 
 
 def encodable(text: str) -> str:

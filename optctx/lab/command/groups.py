@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
@@ -179,12 +178,6 @@ class Keep:
     keep: str | None = setting(
         None, "append each trial to FILE as soon as it ends, and go on with those in it", metavar="FILE"
     )
-
-    @property
-    def given(self) -> dict[str, Any]:
-        """The parameters of an experiment."""
-        there = self.keep is not None and os.path.exists(self.keep) and os.path.getsize(self.keep) > 0
-        return {"keep": self.keep, "resume": there}
 
     def interrupted(self, after: str, any_kept: bool = True) -> str:
         """What is said after Ctrl-C. `after`: how much there is by then."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import ast
 import importlib
 import inspect
 import itertools
@@ -15,17 +14,16 @@ from types import ModuleType
 
 from optctx.errors import OptctxError, ProcessWideOptionError
 from optctx.lab.command.console import (
-    OutputError,
-    abandon,
     complain,
     doors,
+    flush,
     prepare_streams,
     say,
     talk,
 )
-from optctx.lab.command.files import check_distinct, explain
+from optctx.lab.command.files import explain
 from optctx.lab.command.interrupts import Interrupts
-from optctx.lab.command.parser import Parser, add_said, add_talk, check_command, unknown_arguments
+from optctx.lab.command.parser import Parser, add_said, add_talk, unknown_arguments
 from optctx.lab.command.said import SAID, said_of
 from optctx.lab.settings import add_flags, taken
 
@@ -77,13 +75,8 @@ def _guarded(run: Callable[[], int], interrupts: Interrupts) -> int:
     try:
         with doors(stdout):
             return run()
-    except BrokenPipeError:
-        abandon(stdout)  # the reader has read enough (`| head`)
+    except BrokenPipeError:  # the reader has read enough (`| head`)
         return DONE
-    except OutputError as error:
-        complain(str(error))
-        abandon(stdout)
-        return WRONG
     except KeyboardInterrupt as interrupt:  # with what the command says of its results, if it has any
         complain(str(interrupt) or "interrupted")
         return interrupts.status
@@ -93,6 +86,8 @@ def _guarded(run: Callable[[], int], interrupts: Interrupts) -> int:
             raise
         complain(words)
         return WRONG
+    finally:
+        flush(stdout)
 
 
 def _judged(error: Exception) -> str:
@@ -104,10 +99,6 @@ def _judged(error: Exception) -> str:
             return str(error)
         case OSError():
             return explain(error)
-        case MemoryError():
-            return "cannot go on: this process gets no more memory (`ulimit -v` shows a limit)"
-        case RuntimeError() if "start new thread" in str(error):
-            return "cannot go on: no more threads can be started (`ulimit -u` and `ulimit -v` show limits)"
     return ""
 
 
@@ -115,14 +106,10 @@ def _run(argv: Sequence[str] | None) -> int:
     try:
         arguments = parse(sys.argv[1:] if argv is None else argv)
         talk(quiet=arguments.quiet, verbose=arguments.verbose)
-        check_distinct(vars(arguments))
         given = taken(arguments, arguments.command_module.Arguments)
-        status: int = arguments.command_module.run(given) or DONE
-    except (KeyboardInterrupt, OptctxError, SystemExit):  # it may have printed help, or what was found so far
+        return arguments.command_module.run(given) or DONE
+    finally:  # it may have printed help, or what was found so far
         sys.stdout.flush()
-        raise
-    sys.stdout.flush()
-    return status
 
 
 def parse(argv: Sequence[str]) -> argparse.Namespace:
@@ -131,7 +118,6 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
     Raises OptctxError for arguments that the command does not have.
     """
     argv = list(argv) or ["--help"]
-    check_command(argv, COMMANDS)
     if argv[0] in SAID:
         say(said_of(argv[0]))
         raise SystemExit(0)
@@ -144,7 +130,7 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
     if not unknown:
         arguments, unknown = parser.parse_known_args(argv)
     if unknown:
-        raise unknown_arguments(commands.choices[argv[0]], unknown)
+        raise unknown_arguments(commands.choices.get(argv[0], parser), unknown)
     return arguments
 
 
@@ -185,9 +171,7 @@ def _add_command(commands: argparse._SubParsersAction[Parser], name: str, module
     """Add a command. Its module's docstring is the help, with examples; `Arguments` is what it takes, and
     `run` does it, given these. Returns the exit status, or None for 0.
     """
-    # python -OO drops docstrings.
-    text = module.__doc__ or ast.get_docstring(ast.parse(inspect.getsource(module))) or ""
-    words, _, example = inspect.cleandoc(text).partition("\n\n")
+    words, _, example = inspect.cleandoc(module.__doc__ or "").partition("\n\n")
     example = textwrap.dedent(example)
     command = commands.add_parser(name, help=COMMANDS[name], description=words, example=example)
     add_flags(command, module.Arguments)

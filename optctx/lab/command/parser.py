@@ -5,19 +5,18 @@ from __future__ import annotations
 import argparse
 import re
 import textwrap
-from collections.abc import Container, Sequence
+from collections.abc import Sequence
 from shutil import get_terminal_size
 from typing import Any, NoReturn
 
 from optctx import registry
 from optctx.errors import OptctxError
-from optctx.lab.command.said import FOLDERS, SAID
+from optctx.lab.command.said import FOLDERS
 
 _WIDTH = 79  # of a description, at most
 _LEAST = 11  # and at least, as argparse has it for the rest
 _INDENT = 28  # the most columns before the help of an argument
 _PASSES_ON = ("-mllvm", "-Xllvm")  # flags of clang and other tools, before an LLVM option
-_OWN = ("-h", "--help", *SAID)
 _ARGUMENT = re.compile(r"argument (\S+): (.*)")
 
 
@@ -54,17 +53,6 @@ class Parser(argparse.ArgumentParser):
         found = (each for each in self._actions if getattr(each, "options", False))
         return {flag for each in found for flag in each.option_strings}
 
-    def _check_value(self, action: argparse.Action, value: Any) -> None:
-        """Raise UsageError for a value that is no choice. How argparse's own error quotes them depends on its
-        version.
-        """
-        if action.choices is None or value in action.choices:
-            return
-        choices = list(action.choices)
-        expected = " or ".join(filter(None, (", ".join(choices[:-1]), choices[-1])))
-        name = "/".join(action.option_strings) or action.metavar or action.dest
-        raise UsageError(f"{name}: expected {expected}, found {value!r}")
-
     def error(self, message: str) -> NoReturn:
         """Raise UsageError with argparse's message, or a better one."""
         if argument := _ARGUMENT.fullmatch(message):
@@ -90,19 +78,6 @@ def add_talk(parser: argparse.ArgumentParser) -> None:
     group = parser.add_mutually_exclusive_group()
     group.add_argument("-q", "--quiet", action="store_true", help="print results and errors only")
     group.add_argument("-v", "--verbose", action="store_true", help="print all that LLVM prints")
-
-
-def check_command(argv: Sequence[str], commands: Container[str]) -> None:
-    """Raise UsageError if the first argument names none of the commands. argparse's own error says less."""
-    first = argv[0]
-    if first in commands or first in _OWN:
-        return
-    if not first.startswith("-"):
-        raise UsageError(f"there is no command {first!r}; `optctx --help` lists them")
-    if setting := _setting(first):
-        raise UsageError(f"{first!r} is an LLVM option; write optctx sweep FILE --set {setting}")
-    hint = _advice(first) or "`optctx --help` lists them"
-    raise UsageError(f"expected a command before {first!r}; {hint}")
 
 
 def unknown_arguments(parser: Parser, unknown: Sequence[str]) -> UsageError:

@@ -92,7 +92,7 @@ def run(given: Arguments) -> int:
                 ranking = rank(
                     job,
                     **own,
-                    **given.keep.given,
+                    keep=given.keep.keep,
                     values=given.varied.tries,
                     every=values == "all",
                     limits=given.limits,

@@ -80,7 +80,7 @@ def run(given: Arguments) -> int:
                     jobs,
                     space,
                     **vars(given.own),
-                    **keep.given,
+                    keep=keep.keep,
                     limits=given.limits,
                     baseline=bool(names) and out.format == "table",
                     on_trial=found.append,

@@ -21,7 +21,6 @@ from optctx import OptionContext
 from optctx.compiling import Job
 from optctx.errors import EndedEarlyError, Interrupted, OptctxError, shown
 from optctx.lab.command.console import note, printed, progress_bar, put, say, show
-from optctx.lab.command.files import check_writable
 from optctx.lab.command.groups import Base, File, Input, Out, Try, out
 from optctx.lab.command.inputs import clang_words, note_skipped
 from optctx.lab.outcome import Limits
@@ -37,9 +36,9 @@ from optctx.lab.tuning.results import progress
 from optctx.lab.tuning.search import Search
 from optctx.lab.tuning.studies import Storage, need_optuna
 from optctx.lab.tuning.tables import as_data, as_rows, as_table, ending, figure_text, summary
+from optctx.outputs import hindrance
 
 _PROPOSED = 8  # options, where none is given
-_ROWS = 10  # of the table
 
 
 @dataclass(frozen=True)
@@ -84,8 +83,8 @@ class Results:
             raise OptctxError(
                 "several objectives have no best set to write; take --best out, or name one objective"
             )
-        if self.best:
-            check_writable(self.best)
+        if self.best and (problem := hindrance(self.best)):
+            raise OptctxError(f"cannot write {self.best}: {problem}")
 
 
 @dataclass(frozen=True)
@@ -275,8 +274,8 @@ def print_found(found: Tuned, out: Out, source: Source, saved: str | None = None
     """
     if printed(out.format, lambda: as_data(found), lambda: as_rows(found)):
         return
-    show(as_table(found, _ROWS))
-    say(*summary(found, _ROWS))
+    show(as_table(found))
+    say(*summary(found))
     if found.finished and (lines := ending(found, source, saved)):
         say(*lines)
 

@@ -56,17 +56,9 @@ class Evaluator(Experiment):
     A context manager.
     """
 
-    def __init__(self, plan: Plan) -> None:
-        super().__init__()
-        self.plan = plan
-
-    def __enter__(self) -> Evaluator:
-        super().__enter__()
-        return self
-
-    def base(self) -> Answer:
+    def base(self, plan: Plan) -> Answer:
         """Compile with no option of the space set. Raises OptctxError for what LLVM does not take at all."""
-        self.prepare(self.plan)
+        self.prepare(plan)
         answer, *_ = self.bases()  # each pipeline's own: their time limits are relative to these
         return replace(answer, number=BASE.number)
 

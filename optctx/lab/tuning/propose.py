@@ -93,8 +93,8 @@ def _fastest(
     """The dimensions by the best figure that one of their values gives alone, the best first."""
     points = [(each.name, text) for each in dimensions for text in each.values.ends if text != DEFAULT]
     codes: dict[str, dict[str, bytes]] = {each.name: {} for each in dimensions}  # by digest
-    with Evaluator(search_plan(job, Space.of(dimensions), limits, emit="object")) as evaluator:
-        base = evaluator.base()
+    with Evaluator() as evaluator:
+        base = evaluator.base(search_plan(job, Space.of(dimensions), limits, emit="object"))
         evaluator.ask((number, Asked(0, {name: text})) for number, (name, text) in enumerate(points))
         answers = sorted(chain.from_iterable(iter(evaluator.answers, [])), key=lambda each: each.number)
     for answer in answers:

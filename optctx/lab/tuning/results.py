@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from optctx.lab.trial import Goal, Trial
-from optctx.wording import counted, html_table
+from optctx.wording import counted
 
 if TYPE_CHECKING:
     import optuna
@@ -28,7 +28,6 @@ class Tuned:
     goals: tuple[Goal, ...]
     base: Trial
     trials: tuple[Trial, ...]
-    sampler: str
     space: tuple[str, ...]
     pipelines: tuple[str, ...]
     versions: Mapping[str, str]
@@ -46,21 +45,6 @@ class Tuned:
         goals = ", ".join(goal.name for goal in self.goals)
         best = "" if self.best_so_far is None else f", best: trial {self.best_so_far.number}"
         return f"<Tuned by {goals}: {self.progress}{best}>"
-
-    def _repr_html_(self) -> str:
-        """The base and the ranked trials."""
-        trials = self.ranked
-        options = list(dict.fromkeys(name for trial in trials for name in trial.options))
-        rows = (
-            [
-                str(trial.number) if trial is not self.base else "base",
-                *(f"{trial.objectives[goal.name]:.6g}" for goal in self.goals),
-                *(trial.options.get(name, "") for name in options),
-            ]
-            for trial in (self.base, *trials)
-        )
-        headings = ["trial", *(goal.unit or goal.name for goal in self.goals), *options]
-        return html_table(repr(self)[1:-1], headings, rows, len(trials) + 1)
 
     @property
     def finished(self) -> bool:

@@ -23,7 +23,7 @@ import msgspec
 from optctx.errors import EndedEarlyError, OptctxError, shown
 from optctx.lab.space import Space
 from optctx.lab.trial import Goal, Trial, check_identity
-from optctx.outputs import check_in_place, hindrance
+from optctx.outputs import hindrance
 
 if TYPE_CHECKING:
     import optuna
@@ -74,7 +74,6 @@ class Storage:
         self.place = place
         self._thread = ThreadPoolExecutor(1)
         self._storage: BaseStorage | None = None
-        self._descriptor = -1  # of the file: while it is open, no other one is taken for it
 
     @property
     def is_file(self) -> bool:
@@ -135,8 +134,6 @@ class Storage:
         """Close the connections, which Optuna leaves to the collector, and end the thread."""
         self._thread.submit(self._disconnect)
         self._thread.shutdown()
-        if self._descriptor >= 0:
-            os.close(self._descriptor)
 
     def _disconnect(self) -> None:
         storage: Any = getattr(self._storage, "_backend", self._storage)
@@ -152,7 +149,6 @@ class Storage:
                 self._storage = storages.InMemoryStorage()
             elif self.is_file:
                 self._storage = _journal(self.place)
-                self._descriptor = os.open(self.place, os.O_RDONLY | os.O_CLOEXEC)
             else:
                 self._storage = storages.get_storage(self.place)
         return self._storage
@@ -167,10 +163,9 @@ class Storage:
             raise
 
     def _do(self, work: Callable[[], T]) -> T:
-        self._check_in_place()
         try:
             with quiet():
-                result = work()
+                return work()
         except OptctxError:
             raise
         except Exception as error:  # Optuna's, SQLAlchemy's, a driver's or the system's
@@ -179,13 +174,6 @@ class Storage:
                 words = error.strerror or words
             kind = EndedEarlyError if self._storage is not None else OptctxError
             raise kind(f"cannot use the storage {self.named}: {words}") from error
-        self._check_in_place()
-        return result
-
-    def _check_in_place(self) -> None:
-        """Raise OptctxError if the file is not what was opened: Optuna would go on in another one."""
-        if self._descriptor >= 0 and self.place is not None:
-            check_in_place(self.place, self._descriptor)
 
 
 def _journal(path: str) -> BaseStorage:

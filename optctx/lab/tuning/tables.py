@@ -16,6 +16,8 @@ from optctx.lab.trial import Goal, Trial
 from optctx.lab.tuning.results import Tuned
 from optctx.wording import counted, time_unit
 
+_ROWS = 10  # of the table
+
 
 def as_data(study: Tuned) -> dict[str, Any]:
     """One object: `trials` in the order of their numbers, `base`, `best` (None if none is better), `front`,
@@ -42,7 +44,7 @@ def as_rows(study: Tuned) -> Iterator[Sequence[object]]:
     return trial_rows((study.base, *study.trials))
 
 
-def as_table(study: Tuned, top: int | None = None) -> Table:
+def as_table(study: Tuned) -> Table:
     """A table: the base, then the best trials; with several objectives those of the Pareto front.
 
     What is long comes last: the options of a trial, as `opt` takes them.
@@ -56,13 +58,13 @@ def as_table(study: Tuned, top: int | None = None) -> Table:
         shown += [_change(trial, study) for _ in change]
         return [number, *shown, *[trial.passes] * len(passes), settings_text(trial.options)]
 
-    rows = [row(study.base, "base"), None, *(row(each, str(each.number)) for each in study.ranked[:top])]
+    rows = [row(study.base, "base"), None, *(row(each, str(each.number)) for each in study.ranked[:_ROWS])]
     headings = ["trial", *figures, *passes, "options"]
     return Table(headings, rows, right=["trial", *figures], least=change, ruled=True)
 
 
-def summary(study: Tuned, top: int | None = None) -> list[str]:
-    """Lines that say what is best, how the trials ended, and why the search did. `top`: rows of the table."""
+def summary(study: Tuned) -> list[str]:
+    """Lines that say what is best, how the trials ended, and why the search did."""
     so_far = "" if study.finished else " so far"
     if len(study.goals) > 1:
         lines = [f"{counted(len(study.front), 'trial')} on the Pareto front{so_far}"]
@@ -72,8 +74,8 @@ def summary(study: Tuned, top: int | None = None) -> list[str]:
         study.progress if so_far else counted(len(study.trials), "trial"),
         *ends_of(study.trials),
     ]
-    if top is not None and (rows := len(study.ranked)) > top:
-        counts.append(f"{top} of {rows} rows shown")
+    if (rows := len(study.ranked)) > _ROWS:
+        counts.append(f"{_ROWS} of {rows} rows shown")
     if so_far:
         return [*lines, ", ".join(counts)]
     why = f"ended after {study.ended}" if study.ended[0].isdigit() else f"ended: {study.ended}"

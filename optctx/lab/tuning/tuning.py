@@ -24,7 +24,7 @@ from optctx.lab.tuning.assess import Assessor
 from optctx.lab.tuning.evaluate import BASE, Candidate, Evaluator, search_plan
 from optctx.lab.tuning.objectives import CompilationTime, Objective, RunTime, Size, emit_for
 from optctx.lab.tuning.results import INTERRUPTED, Tuned
-from optctx.lab.tuning.search import Search, make_sampler
+from optctx.lab.tuning.search import Search
 from optctx.lab.tuning.studies import Storage, Study, need_optuna
 from optctx.lab.tuning.winner import Winner
 from optctx.wording import counted
@@ -78,7 +78,6 @@ def tune(
     objectives = _distinct(objectives)
     if not space.dimensions:
         raise OptctxError("there is nothing to search: give options with --try NAME=VALUES")
-    sampler = search.sampler_for(space, len(objectives))
     timed = any(isinstance(each, CompilationTime) for each in objectives)
     limits = limits.within(search.seconds)
     plan = search_plan(
@@ -94,9 +93,9 @@ def tune(
     with ExitStack() as stack:
         stack.callback(opened.close)
         found = opened.study(study, goals, _identity(job, plan, space, objectives))
-        evaluator = stack.enter_context(Evaluator(plan))
+        evaluator = stack.enter_context(Evaluator())
         assessor = Assessor(plan, objectives)
-        run = _Run(plan, space, objectives, search, sampler, found, evaluator, assessor, on_trial)
+        run = _Run(plan, space, objectives, search, found, evaluator, assessor, on_trial)
         return run.run()
 
 
@@ -142,7 +141,6 @@ class _Run:
     space: Space
     objectives: Sequence[Objective]
     search: Search
-    sampler: str
     study: Study
     evaluator: Evaluator
     assessor: Assessor
@@ -164,7 +162,7 @@ class _Run:
     @property
     def total(self) -> int | None:
         """How many trials the whole search has, where its limit or its space tells."""
-        points = self.space.count if self.sampler == "grid" else math.inf
+        points = self.space.count if self.search.is_grid(self.space) else math.inf
         most = min(points, math.inf if self.search.most is None else self.search.most)
         return None if most == math.inf else max(int(most), len(self.trials))
 
@@ -199,7 +197,6 @@ class _Run:
             goals=self.goals,
             base=self.base,
             trials=tuple(self.trials[number] for number in sorted(self.trials)),
-            sampler=self.sampler,
             space=tuple(self.space.texts()),
             pipelines=self.plan.pipelines,
             versions={
@@ -219,7 +216,7 @@ class _Run:
 
     def _begin(self) -> None:
         """Compile and measure the base, and take what is in the study."""
-        answer = self.evaluator.base()
+        answer = self.evaluator.base(self.plan)
         if answer.state == "ok":
             self.assessor.measure_against(answer)
         (base,) = self.assessor.trials([(BASE, answer)])
@@ -230,9 +227,7 @@ class _Run:
         self.study.take_over()
         self.trials = self.study.trials()
         self.numbers = len(self.trials)
-        # The seed's own points are those at the beginning: others would come again.
-        seed = self.search.seed + (self.numbers if self.sampler != "grid" else 0)
-        self.study.study.sampler = make_sampler(self.sampler, seed, self.space)
+        self.study.study.sampler = self.search.make_sampler(self.space, self.numbers)
         self.assessor.know(self.trials.values())
         self.base = base
 

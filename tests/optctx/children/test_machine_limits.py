@@ -126,20 +126,6 @@ def test_a_fresh_process_that_gets_no_thread_leaves_nothing() -> None:
     assert result.error == "cannot listen to a fresh process: can't start new thread"
 
 
-@rows(("raised", "words"), [(RuntimeError("can't start new thread"), "threads"), (MemoryError(), "memory")])
-def test_a_command_that_gets_no_more_is_one_error(
-    raised: Exception, words: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    def fail(arguments: object) -> int:
-        raise raised
-
-    monkeypatch.setattr("optctx.lab.command.info_command.run", fail)
-    assert main(["info"]) == 2
-    [line] = capsys.readouterr().err.splitlines()
-    assert line.startswith("optctx: cannot go on: ")
-    assert words in line
-
-
 def killed(pool: Pool) -> None:
     """Kill its server once this thread has asked it, and waits. Several threads may do so."""
     process, asks = pool.process, threading.get_native_id()

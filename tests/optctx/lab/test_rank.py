@@ -109,9 +109,9 @@ def test_one_value_of_each_option_is_tried_and_another_if_llvm_dies_of_it(tmp_pa
     }
     assert tried == {names[0]: ["0", "1"], names[1]: ["0"], names[2]: ["0"]}
     assert {trial.state for _, trial in found.dead} == {"crashed"}
-    again = rank(JOB, only=names, keep=keep, resume=True)
+    again = rank(JOB, only=names, keep=keep)
     assert (again.compiled, again.left) == (0, 0)
-    more = rank(JOB, only=names, every=True, keep=keep, resume=True)
+    more = rank(JOB, only=names, every=True, keep=keep)
     assert len(more.trials) > 10
     assert {trial.number for trial in more.trials} > {trial.number for trial in found.trials}
 
@@ -229,15 +229,15 @@ def test_a_ranking_that_ends_early_goes_on_to_the_same(
     assert (first.compiled, first.left > 0) == (12, True)
     assert first.left <= len(whole.trials) - len(first.trials), "others come where LLVM dies"
     assert first.summary()[-1].startswith("ended after 12 compilations: nothing is known of ")
-    rest = rank(SMALL, only=PATTERNS, keep=keep, resume=True)
+    rest = rank(SMALL, only=PATTERNS, keep=keep)
     assert (rest.ended, rest.left) == ("", 0)
     assert [(e.option, e.value, e.changes) for e in rest.effects] == [
         (e.option, e.value, e.changes) for e in whole.effects
     ]
     assert {n: t.digest for n, t in read_trials(keep).items()} == {t.number: t.digest for t in whole.trials}
-    assert rank(SMALL, only=PATTERNS, keep=keep, resume=True).compiled == 0
+    assert rank(SMALL, only=PATTERNS, keep=keep).compiled == 0
     with pytest.raises(OptctxError, match="its trials differ in space"):
-        rank(SMALL, only=["unroll-*"], keep=keep, resume=True)
+        rank(SMALL, only=["unroll-*"], keep=keep)
     hours = itertools.count(step=3600.0)  # one at each look
     monkeypatch.setattr(
         sys.modules["optctx.lab.rank"], "time", SimpleNamespace(monotonic=lambda: next(hours))

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import pathlib
 from dataclasses import replace
+from unittest.mock import Mock
 
 import pytest
 
@@ -105,19 +108,19 @@ def test_so_is_one_in_which_only_one_of_several_jobs_differs(tmp_path: pathlib.P
     first, file = Job(TINY, "loop-unroll"), str(tmp_path / "kept")
     jobs = {"a": first, "b": replace(first, passes="instsimplify"), "c": first}
     kept = sweep(jobs, ["unroll-count=1"], keep=file)
-    assert sweep(jobs, ["unroll-count=1"], keep=file, resume=True) == kept
+    assert sweep(jobs, ["unroll-count=1"], keep=file) == kept
     for other, part in ((replace(first, opt_level=0), "target"), (jobs["b"], "pipelines")):
         with pytest.raises(OptctxError, match=f"differ in {part};"):
-            sweep({**jobs, "c": other}, ["unroll-count=1"], keep=file, resume=True)
+            sweep({**jobs, "c": other}, ["unroll-count=1"], keep=file)
 
 
-def test_a_file_that_vanishes_midway_ends_the_sweep_early_with_what_was_found(
+def test_a_disk_that_is_full_midway_ends_the_sweep_early_with_what_was_found(
     scale: str, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     file = tmp_path / "kept"
-    line = trial._line
-    monkeypatch.setattr(trial, "_line", lambda record: file.unlink(missing_ok=True) or line(record))
+    full = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+    monkeypatch.setattr(trial, "write_all", Mock(side_effect=full))
     assert main([*SWEEP, scale, "--keep", str(file), "--format", "csv"]) == 2
     out, err = capfd.readouterr()
-    assert "deleted, moved or replaced" in err
+    assert "No space left on device; it has 0 trials to go on with" in err
     assert out.count(",ok,") == 1

@@ -15,9 +15,7 @@ import pytest
 from optctx.children.death import ENDS
 from optctx.errors import OptctxError
 from optctx.lab.trial import Trial, Trials, open_trials, read_trials
-from optctx.outputs import GoneError
 from tests.support.processes import in_child
-from tests.support.rows import rows
 
 PARTS = {"format": 1, "experiment": "sweep", "space": ["a=1..3"], "input": {"a.ll": "0123"}}
 
@@ -30,8 +28,8 @@ def trial(number: int, state: Any = "ok") -> Trial:
 
 
 @contextlib.contextmanager
-def kept(path: pathlib.Path, *, resume: bool = False, parts: dict[str, Any] = PARTS) -> Iterator[Trials]:
-    with open_trials(str(path), parts, resume=resume) as file:
+def kept(path: pathlib.Path, *, parts: dict[str, Any] = PARTS) -> Iterator[Trials]:
+    with open_trials(str(path), parts) as file:
         yield file
 
 
@@ -57,7 +55,7 @@ def test_a_file_that_is_cut_anywhere_goes_on(path: pathlib.Path, step: int) -> N
     whole = path.read_bytes()
     for size in sorted({*range(0, len(whole), step), *(at for at in range(len(whole)) if whole[at] == 10)}):
         path.write_bytes(whole[:size])
-        with kept(path, resume=True) as file:
+        with kept(path) as file:
             ended = max(0, whole[:size].count(b"\n") - 1)
             assert file.ended == {number: trial(number) for number in range(ended)}
             for number in range(ended, 3):
@@ -77,7 +75,6 @@ def refused(path: pathlib.Path, words: str, **more: Any) -> None:
 def test_another_experiment_is_refused_by_what_differs(path: pathlib.Path) -> None:
     with kept(path) as file:
         file.append(trial(0))
-    refused(path, "exists; go on with resume=True")
     for words, parts in {
         "its trials differ in space and input": PARTS | {"space": [], "input": {}},
         "differ in seed": PARTS | {"seed": 3},
@@ -85,7 +82,7 @@ def test_another_experiment_is_refused_by_what_differs(path: pathlib.Path) -> No
         "differ in experiment;": PARTS | {"experiment": "rank"},
         "differ in format;": PARTS | {"format": 2},
     }.items():
-        refused(path, words, resume=True, parts=parts)
+        refused(path, words, parts=parts)
 
 
 OTHERS: dict[bytes, str] = {
@@ -100,33 +97,17 @@ OTHERS: dict[bytes, str] = {
 def test_a_file_of_something_else_is_refused_and_stays(path: pathlib.Path) -> None:
     for content, words in OTHERS.items():
         path.write_bytes(content)
-        refused(path, words, resume=True)
+        refused(path, words)
 
 
 def test_two_processes_and_what_is_no_file(path: pathlib.Path) -> None:
     with kept(path) as file:
         file.append(trial(0))
-        refused(path, "another process is writing to it", resume=True)
+        refused(path, "another process is writing to it")
     os.mkfifo(fifo := path.with_suffix(".fifo"))
     refused(fifo, "not a regular file")
     refused(path.parent, "directory")
     refused(path.parent / "none" / "x", "there is no directory")
-
-
-@rows("at_the_end", [True, False])
-def test_a_file_that_goes_is_an_error(path: pathlib.Path, at_the_end: bool) -> None:
-    def vanish() -> None:
-        path.unlink(missing_ok=True)
-        with kept(path) as file:
-            file.append(trial(0))
-            path.unlink()
-            if at_the_end:
-                path.write_bytes(b"")
-            else:
-                file.append(trial(1))
-
-    with pytest.raises(GoneError, match="deleted, moved or replaced"):
-        vanish()
 
 
 def test_a_full_disk_leaves_whole_trials(path: pathlib.Path) -> None:
@@ -140,7 +121,7 @@ def test_a_full_disk_leaves_whole_trials(path: pathlib.Path) -> None:
             assert path.stat().st_size == size
 
     in_child(work)
-    with kept(path, resume=True) as file:
+    with kept(path) as file:
         assert list(file.ended) == [0]
         file.append(trial(1))
     assert list(read_trials(str(path))) == [0, 1]

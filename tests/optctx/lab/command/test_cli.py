@@ -92,20 +92,6 @@ def test_no_terminal_is_too_narrow(
     assert err == ""
 
 
-def test_help_is_the_same_where_python_drops_docstrings(
-    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """As `python -OO` does."""
-    helps = []
-    for _ in range(2):
-        with pytest.raises(SystemExit):
-            main(["options", "--help"])
-        helps.append(capfd.readouterr().out)
-        monkeypatch.setattr("optctx.lab.command.options_command.__doc__", None)
-    assert helps[0] == helps[1]
-    assert "List the options of the LLVM" in helps[1]
-
-
 def test_the_version_is_that_of_the_installed_package(capfd: pytest.CaptureFixture[str]) -> None:
     version = importlib.metadata.version("optctx")
     for flag in ("--version", "-V"):

@@ -19,7 +19,7 @@ IR = 'source_filename = "a"\ndefine i32 @f(i32 %x) {\n  %y = add i32 %x, 0\n  re
 NAMES = [b"bytes\xff.ll", "umlaut\u00fc.ll".encode(), b"line\nbreak.ll", b"[red]$a$.ll", b"-dash.ll"]
 ASCII, NO_UTF_8 = {"PYTHONIOENCODING": "ascii"}, {"LC_ALL": "C", "PYTHONUTF8": "0"}
 CLOSED = "optctx: cannot write to standard output: it is closed\n"
-FULL = "optctx: cannot write to standard output: No space left on device\n"
+FULL = "optctx: the operating system refused a step: no space left on device\n"
 NEITHER = "optctx: cannot read -: expected LLVM IR as text in UTF-8 or as bitcode, found neither\n"
 NOTHING = "optctx: cannot use standard input: expected LLVM IR or bitcode, found nothing\n"
 NO_INPUT = "optctx: cannot read standard input: it is closed; name a file instead of '-'\n"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import pathlib
 import shutil
 import stat
@@ -13,12 +12,10 @@ import pytest
 
 from optctx.compiling import Job
 from optctx.errors import OptctxError
-from optctx.lab.command.files import check_distinct
 from optctx.lab.command.inputs import read_input
 from optctx.lab.command.main import main
 from tests.support.ir_texts import COUNTED, SCALE, X86
 from tests.support.runs import bitcode
-from tests.support.tuning_cases import TINY
 
 TARGET = Job("", triple=X86, cpu="haswell", features="+avx2,-fma")
 SOURCE = """void scale(float *o, const float *a, int n) {
@@ -125,44 +122,3 @@ def test_c_compiles_through_clang_for_the_processor_that_is_asked_for(
     assert len(digests) == 4
     assert main(["sweep", str(tmp_path / "scale.c")]) == 2
     assert "clang says" in capfd.readouterr().err
-
-
-def test_no_file_is_written_twice_or_over_what_is_read(
-    tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    module = tmp_path / "tiny.ll"
-    module.write_text(TINY)
-    (tmp_path / "link").symlink_to(module)
-    given = ["tiny.ll", "--try", "unroll-count=1"]
-    for words, expected in {
-        ("sweep", "link", "--keep", "./tiny.ll"): "cannot write ./tiny.ll for --keep: it is read",
-        ("tune", *given, "--best", "a", "--storage", "a"): "cannot write a for --best: --storage writes it",
-    }.items():
-        assert main(list(words)) == 2
-        assert expected in capfd.readouterr().err
-    assert (module.read_text(), sorted(os.listdir())) == (TINY, ["link", "tiny.ll"])
-    for harness in ("tiny_harness.py", "other.toml"):
-        pathlib.Path(harness).write_text('entry = "f"\n')
-    for words in (
-        ("tune", *given, "--best", "tiny_harness.py"),
-        ("tune", *given, "--load", "other.toml", "--storage", "other.toml"),
-    ):
-        assert main(list(words)) == 2
-        flag, path = words[-2:]
-        assert f"cannot write {path} for {flag}: it is read" in capfd.readouterr().err
-    for harness in ("tiny_harness.py", "other.toml"):
-        assert pathlib.Path(harness).read_text() == 'entry = "f"\n'
-        pathlib.Path(harness).unlink()
-    check_distinct({"file": "tiny.ll", "load": "a", "best": "a"})
-    assert main(["tune", *given, "--best", "/dev/null"]) == 0
-
-
-def test_a_current_folder_that_is_gone_is_said_to_be(
-    tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    tmp_path.rmdir()
-    assert main(["record", "module.ll"]) == 2
-    said = "optctx: the current folder has been removed; change into another one\n"
-    assert capsys.readouterr().err == said

@@ -15,7 +15,7 @@ from optctx.lab.command import tune_command
 from optctx.lab.command.main import main
 from optctx.lab.tuning.tuning import _Run
 from optctx.lab.tuning.winner import Winner
-from tests.support.tuning_cases import HARNESS, LOOSE, SUM, TINY
+from tests.support.tuning_cases import HARNESS, LOOSE, SUM
 
 UNTRUE = re.compile(r"no gain|every point|ended", re.IGNORECASE)
 
@@ -81,24 +81,3 @@ def test_text_and_json_say_how_far_a_search_by_run_time_came(
     assert len(data["trials"]) == 3
     figures = {each["number"]: each["objectives"]["time"] for each in data["trials"]}
     assert data["best_so_far"] == min(figures, key=lambda number: figures[number])
-
-
-def test_a_study_that_vanishes_midway_is_an_error(
-    tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-) -> None:
-    (tmp_path / "tiny.ll").write_text(TINY)
-    file = tmp_path / "tiny.journal"
-
-    def replace_it() -> None:
-        content = file.read_bytes()
-        file.unlink()
-        file.write_bytes(content)
-
-    for at, work in ((2, file.unlink), (6, replace_it)):
-        after(at, work, monkeypatch)
-        words = ["tune", str(tmp_path / "tiny.ll"), "--try", "unroll-count=1..6"]
-        assert main([*words, "--storage", str(file)]) == 2
-        out, err = capfd.readouterr()
-        [line] = err.splitlines()
-        assert line.startswith(f"optctx: cannot write to {str(file)!r}: it was deleted, moved or replaced")
-        assert f"not finished: {at} of 6 trials" in out  # what is nowhere else

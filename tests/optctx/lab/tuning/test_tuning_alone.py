@@ -17,8 +17,7 @@ from optctx.compiling import FreshProcess, Job
 from optctx.lab.command import tune_command
 from optctx.lab.command.main import main
 from optctx.lab.space import parse_dimension, parse_space
-from optctx.lab.trial import Goal, Trial
-from optctx.lab.tuning import Command, Tuned
+from optctx.lab.tuning import Command
 from optctx.lab.tuning.tables import summary
 from optctx.process import all_arguments
 from tests.support.ir_texts import SCALE
@@ -138,10 +137,3 @@ def test_the_tools_are_imported_on_first_use() -> None:
         "assert not [name for name in sys.modules if name.startswith('optctx.lab.')]"
     )
     run_python(code)
-
-
-def test_a_notebook_shows_whole_options() -> None:
-    trial = Trial(7, {"unroll-count": "<4>", "other": "1"}, "verify", "ok", {"size": 8.0})
-    base, goals = Trial(-1, {}, "verify", "ok", {"size": 9.0}), (Goal("size", "object bytes"),)
-    found = Tuned(goals, base, (trial,), "tpe", (), ("verify",), {}, ended="1 trial")
-    assert "<td>7</td><td>8</td><td>&lt;4&gt;</td><td>1</td>" in found._repr_html_()

@@ -59,7 +59,6 @@ def test_run_times_of_another_processor_are_not_of_the_same_search(
         "job": KERNEL,
         "space": parse_space(["force-vector-width=1"]),
         "objectives": (RunTime(kernel=sum_of_floats(tmp_path)),),
-        "sampler": "grid",
         "storage": str(tmp_path / "night.journal"),
     }
     tuned(**arguments)
@@ -71,7 +70,7 @@ def test_run_times_of_another_processor_are_not_of_the_same_search(
 def test_a_wrong_result_is_a_row(tmp_path: pathlib.Path) -> None:
     """Without a tolerance, sums in another order are wrong."""
     objective = RunTime(kernel=sum_of_floats(tmp_path, ""))
-    study = tuned(KERNEL, parse_space(["force-vector-width=1"]), (objective,), sampler="grid")
+    study = tuned(KERNEL, parse_space(["force-vector-width=1"]), (objective,))
     (trial,) = study.trials
     assert (trial.state, trial.objectives) == ("wrong result", {})
     assert "the returned value is" in trial.error
@@ -101,7 +100,6 @@ def test_equal_objects_are_measured_once_and_not_again_by_the_next_search(tmp_pa
         # The second option changes nothing in this module, but LLVM reads it.
         "space": parse_space(["force-vector-width=1,2", "inline-threshold=100,200,300,400,500,600"]),
         "objectives": (Command(command=f"sh {script} {{object}}"),),
-        "sampler": "grid",
         "trials": 12,
     }
     cut_short(8, **arguments, storage=str(tmp_path / "night.journal"))

@@ -14,6 +14,7 @@ from typing import Any
 
 import optuna
 import pytest
+from optuna.samplers import RandomSampler
 from optuna.trial import TrialState
 
 from optctx.compiling import Job
@@ -125,13 +126,13 @@ def test_an_interrupted_search_hands_over_what_is_in_its_study(
 def test_two_searches_work_on_one_study(tmp_path: pathlib.Path) -> None:
     """As two processes do: each sees the trials of the other, and they share what was asked for."""
     given = {**ARGUMENTS, "space": parse_space(["unroll-count=1..64", "inline-threshold=0..500000"])}
-    given |= {"trials": 40, "sampler": "random", "storage": str(tmp_path / "study.journal")}
+    given |= {"trials": 40, "sampler": RandomSampler(seed=0), "storage": str(tmp_path / "study.journal")}
     found: list[Tuned] = []
     begun = threading.Event()
 
     def second() -> None:
         begun.wait(SECONDS)
-        found.append(tuned(**{**given, "seed": 99}))
+        found.append(tuned(**{**given, "sampler": RandomSampler(seed=99)}))
 
     other = threading.Thread(target=second)
     other.start()
@@ -167,7 +168,7 @@ def test_a_study_of_something_else_is_refused_by_name(tmp_path: pathlib.Path) ->
             tuned(**{**given, **value})
     assert file.read_bytes() == before
     # Another sampler goes on with it, as in Optuna; and another study is beside it.
-    assert len(tuned(**{**given, "trials": 6, "sampler": "random", "seed": 1}).trials) == 6
+    assert len(tuned(**{**given, "trials": 6, "sampler": RandomSampler(seed=1)}).trials) == 6
     assert len(tuned(**{**given, "trials": 2, "study": "other"}).trials) == 2
 
 
