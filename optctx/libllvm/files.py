@@ -1,0 +1,75 @@
+"""The libLLVMs of this machine, by the names of their files."""
+
+from __future__ import annotations
+
+import os
+import re
+import struct
+from glob import glob
+from pathlib import Path
+from typing import NamedTuple
+
+_FOLDERS = (
+    "/usr/lib*",
+    "/usr/lib*/*",
+    "/usr/lib*/*/lib*",
+    "/usr/lib*/*/*/lib*",
+    "/usr/local/lib*",
+    "/opt/*/lib*",
+)
+_LOADER_CACHE = Path("/etc/ld.so.cache")
+_NAME = re.compile(r"libLLVM(?:-(\d\d[\w.+~-]*?))?\.so(?:\.(\d[\d.]*))?")
+_HEADER = struct.Struct(
+    "<4sBB10x2xH20xQ10xHHH"
+)  # magic, class, order, machine; sections: at, size, number, names
+_SECTION = struct.Struct("<4xI16xQQ")  # type, place in the file, size
+_ELF, _64_BITS, _LITTLE, _X86_64 = b"\x7fELF", 2, 1, 62
+_SYMBOLS, _NOTE, _BUILD_ID = 2, 7, b"\x03\0\0\0GNU\0"
+
+
+class Installed(NamedTuple):
+    """The file of a libLLVM. `version`: as the names of the file say it, such as "19.1"; empty if none does.
+
+    `problem`: why no scope can reach it, or empty.
+    """
+
+    path: str
+    version: str
+    problem: str
+
+
+def installed() -> list[Installed]:
+    """List the libLLVMs of this machine: those of usual folders and of the loader's cache. Loads none."""
+    names = [name for folder in _FOLDERS for name in glob(f"{folder}/libLLVM*.so*")]
+    if _LOADER_CACHE.exists():
+        names += map(os.fsdecode, re.findall(rb"/[^\0]*/libLLVM[^\0/]*", _LOADER_CACHE.read_bytes()))
+    versions: dict[str, set[str]] = {}  # of each file, as its names have them
+    for name in names:
+        if (match := _NAME.fullmatch(os.path.basename(name))) and os.path.isfile(name):
+            versions.setdefault(os.path.realpath(name), set()).add(match[1] or match[2] or "")
+    return [
+        Installed(path, max(found, key=lambda text: (text[:2].isdigit(), len(text))), _problem(path))
+        for path, found in sorted(versions.items())
+    ]
+
+
+def _problem(path: str) -> str:
+    """Say why optctx cannot use a library, as far as its sections show it."""
+    try:
+        with Path(path).open("rb") as file:
+            header = _HEADER.unpack(file.read(_HEADER.size))
+            if header[:4] != (_ELF, _64_BITS, _LITTLE, _X86_64):
+                return "not a library for x86-64"
+            _, _, _, _, start, size, count, _ = header
+            file.seek(start)
+            rows = [_SECTION.unpack(file.read(size)[: _SECTION.size]) for _ in range(count)]
+            notes = b""
+            for kind, place, length in rows:
+                if kind == _NOTE:
+                    file.seek(place)
+                    notes += file.read(min(length, 1 << 10))
+    except (OSError, struct.error) as error:
+        return f"cannot be read as a library: {error}"
+    if not any(kind == _SYMBOLS for kind, _, _ in rows):
+        return "stripped of its symbol table (.symtab): build LLVM yourself, and do not strip the library"
+    return "" if _BUILD_ID in notes else "has no build id: link it with -Wl,--build-id"

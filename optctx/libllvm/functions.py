@@ -1,0 +1,63 @@
+"""The functions of LLVM-C that are called, with their types."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+from ctypes import POINTER, c_char_p, c_int, c_size_t, c_uint, c_void_p
+from typing import Any
+
+Handler = ctypes.CFUNCTYPE(None, c_void_p, c_void_p)
+_TEXT = c_void_p  # a string that the caller disposes of
+_OUT = POINTER(c_void_p)
+# Function of LLVM-C -> what it returns, and what it takes.
+_FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
+    "LLVMGetVersion": (None, (POINTER(c_uint),) * 3),
+    "LLVMContextCreate": (c_void_p, ()),
+    "LLVMContextDispose": (None, (c_void_p,)),
+    "LLVMContextSetDiagnosticHandler": (None, (c_void_p, Handler, c_void_p)),
+    "LLVMGetDiagInfoSeverity": (c_int, (c_void_p,)),
+    "LLVMGetDiagInfoDescription": (_TEXT, (c_void_p,)),
+    "LLVMCreateMemoryBufferWithMemoryRangeCopy": (c_void_p, (c_char_p, c_size_t, c_char_p)),
+    "LLVMParseIRInContext": (c_int, (c_void_p, c_void_p, _OUT, _OUT)),
+    "LLVMVerifyModule": (c_int, (c_void_p, c_int, _OUT)),
+    "LLVMDisposeModule": (None, (c_void_p,)),
+    "LLVMPrintModuleToString": (_TEXT, (c_void_p,)),
+    "LLVMDisposeMessage": (None, (c_void_p,)),
+    "LLVMCreatePassBuilderOptions": (c_void_p, ()),
+    "LLVMDisposePassBuilderOptions": (None, (c_void_p,)),
+    "LLVMRunPasses": (c_void_p, (c_void_p, c_char_p, c_void_p, c_void_p)),
+    "LLVMGetErrorMessage": (c_void_p, (c_void_p,)),
+    "LLVMDisposeErrorMessage": (None, (c_void_p,)),
+    "LLVMGetDefaultTargetTriple": (_TEXT, ()),
+    "LLVMGetTargetFromTriple": (c_int, (c_char_p, _OUT, _OUT)),
+    "LLVMCreateTargetMachine": (c_void_p, (c_void_p, c_char_p, c_char_p, c_char_p, c_int, c_int, c_int)),
+    "LLVMDisposeTargetMachine": (None, (c_void_p,)),
+    "LLVMTargetMachineEmitToMemoryBuffer": (c_int, (c_void_p, c_void_p, c_int, _OUT, _OUT)),
+    "LLVMGetBufferStart": (c_void_p, (c_void_p,)),
+    "LLVMGetBufferSize": (c_size_t, (c_void_p,)),
+    "LLVMDisposeMemoryBuffer": (None, (c_void_p,)),
+    "LLVMParseCommandLineOptions": (None, (c_int, POINTER(c_char_p), c_char_p)),
+}
+_TARGETS = (
+    "AArch64 AMDGPU ARC ARM AVR BPF CSKY DirectX Hexagon Lanai LoongArch M68k MSP430 Mips NVPTX PowerPC "
+    "RISCV SPIRV Sparc SystemZ VE WebAssembly X86 XCore Xtensa"
+)  # a library need not have them all
+_PARTS = ("TargetInfo", "Target", "TargetMC", "AsmPrinter", "AsmParser")
+
+
+def load(path: str) -> ctypes.CDLL:
+    """Load a library, with local symbols. Raises OSError; AttributeError for a function that it lacks."""
+    library = ctypes.CDLL(path, os.RTLD_NOW | os.RTLD_LOCAL)
+    for name, (result, arguments) in _FUNCTIONS.items():
+        function = getattr(library, name)
+        function.restype, function.argtypes = result, arguments
+    return library
+
+
+def initialise(library: ctypes.CDLL) -> None:
+    """Make the library's targets known to it: all of them. Again does nothing."""
+    for target in _TARGETS.split():
+        for part in _PARTS:
+            if (function := getattr(library, f"LLVMInitialize{target}{part}", None)) is not None:
+                function()

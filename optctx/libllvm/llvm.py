@@ -1,0 +1,378 @@
+"""A libLLVM, its modules and its target machines."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import re
+import weakref
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from ctypes import byref, c_char_p, c_uint, c_void_p
+from functools import partial
+from typing import Any, Self
+
+from optctx import _native
+from optctx.engine.attach import attach, attached
+from optctx.errors import (
+    OptctxError,
+    OptionValueError,
+    PassPipelineError,
+    UnsupportedImageError,
+    clipped,
+    shown,
+)
+from optctx.image.abi import INTEGER_RANGES, type_name
+from optctx.image.loaded import Image, loaded_image
+from optctx.image.options import RegisteredOption
+from optctx.libllvm.files import installed
+from optctx.libllvm.functions import Handler, initialise, load
+from optctx.locks import lock_left_behind
+from optctx.tasks.scopes import library_calls
+from optctx.values.args import parse_args, process_args
+from optctx.values.registry import find
+from optctx.values.texts import Texts, check_occurrence, has_text
+
+# As LLVM-C numbers them.
+_SEVERITIES = ("error", "warning", "remark", "note")
+_RELOCS = {"default": 0, "static": 1, "pic": 2, "dynamic-no-pic": 3}
+_CODE_MODELS = {"default": 0, "jit": 1, "tiny": 2, "small": 3, "kernel": 4, "medium": 5, "large": 6}
+_RETURN_STATUS = 2  # what LLVM's verifier does about a broken module
+
+
+_lock = lock_left_behind()  # loading takes long
+_opened: dict[str, LibLLVM] = {}
+
+
+def open(library: str | os.PathLike[str]) -> LibLLVM:
+    """Load a libLLVM, by its path or by the version of one that is installed, such as "19" or "19.1".
+
+    Its symbols stay local, and it stays loaded until the process ends. All its targets are initialised. Every
+    call returns the same object for the same file.
+
+    Raises:
+        OptctxError: No such file, or one that is no LLVM with LLVM-C; or a version that none or several of
+            the libraries have that `installed` lists.
+    """
+    name = os.fspath(library)
+    path = os.path.realpath(_path_of(name) if re.fullmatch(r"\d[\d.]*", name) else name)
+    if not os.path.isfile(path):
+        raise OptctxError(
+            f"cannot open {shown(name)} as an LLVM: no such file; `optctx.libllvm.installed()` lists files"
+        )
+    with _lock:
+        if path not in _opened:
+            _opened[path] = LibLLVM(path)
+        return _opened[path]
+
+
+def _path_of(version: str) -> str:
+    """Find the library of a version, among those that can be used if there are any."""
+    known = installed()
+    fitting = [each for each in known if f"{each.version}.".startswith(f"{version.rstrip('.')}.")]
+    fitting = [each for each in fitting if not each.problem] or fitting
+    if len(fitting) != 1:
+        listed = ", ".join(f"{each.path} ({each.version})" for each in fitting or known) or "none"
+        raise OptctxError(
+            f"cannot open an LLVM {version}: expected one libLLVM of this version, found "
+            f"{listed if fitting else f'none (installed: {listed})'}; give its path"
+        )
+    return fitting[0].path
+
+
+class _Owned:
+    """An object of LLVM's, freed by `close()`, at the end of a `with` block, or with this one."""
+
+    def __init__(self, llvm: LibLLVM, address: int, free: Callable[[], None]) -> None:
+        self.llvm = llvm
+        self._address = address
+        self._free = weakref.finalize(self, free)
+        self._free.atexit = False  # threads may still use it
+
+    @property
+    def address(self) -> int:
+        """Where the object is, for other functions of LLVM-C. Raises OptctxError if it is closed."""
+        if not self._free.alive:
+            raise OptctxError(f"cannot use a {type(self).__name__} that is closed; make another one")
+        return self._address
+
+    def close(self) -> None:
+        """Free the object. Again does nothing."""
+        self._free()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+class TargetMachine(_Owned):
+    """A target machine, from `LibLLVM.target_machine`. Use it on one thread at a time."""
+
+
+class Module(_Owned):
+    """A module in an LLVMContext of its own, from `LibLLVM.parse`. Use it on one thread at a time.
+
+    `context_address`: where its LLVMContext is, for `OptionContext.bind`. `messages`: what LLVM has said of
+    it besides errors, each as "warning: ...", "remark: ..." or "note: ...".
+    """
+
+    def __init__(
+        self, llvm: LibLLVM, context: int, address: int, said: list[tuple[int, str]], free: Callable[[], None]
+    ) -> None:
+        super().__init__(llvm, address, free)
+        self.context_address = context
+        self.messages: list[str] = []
+        self._said = said
+
+    def __str__(self) -> str:
+        """Print the module as LLVM does."""
+        return self.llvm._taken(self.llvm._c.LLVMPrintModuleToString(self.address))
+
+    def _check(self) -> None:
+        """Take what LLVM has said since the last time. Raises OptctxError for an error."""
+        said, self._said[:] = self._said[:], []
+        self.messages += [f"{_SEVERITIES[severity]}: {words}" for severity, words in said if severity]
+        if errors := [words for severity, words in said if not severity]:
+            raise OptctxError(f"LLVM refuses the module: {'; '.join(errors)}")
+
+
+class LibLLVM:
+    """A libLLVM that `open` has loaded. `path` is its file, `version` what it says, such as "19.1.7"."""
+
+    def __init__(self, path: str) -> None:
+        try:
+            self._c = load(path)
+        except OSError as error:
+            raise OptctxError(f"cannot open {path} as an LLVM: {clipped(str(error))}") from None
+        except AttributeError as error:
+            raise OptctxError(
+                f"cannot open {path} as an LLVM: it does not export LLVM-C, of LLVM 16 or newer "
+                f"({clipped(str(error))})"
+            ) from None
+        self.path = path
+        numbers = c_uint(), c_uint(), c_uint()
+        self._c.LLVMGetVersion(*map(byref, numbers))
+        self.version = ".".join(str(each.value) for each in numbers)
+        initialise(self._c)
+        try:
+            self._image: Image | None = loaded_image(path)
+        except UnsupportedImageError:
+            self._image = None  # LLVM-C works without
+
+    def __repr__(self) -> str:
+        return f"<LibLLVM {self.version}, {self.path}>"
+
+    @property
+    def image(self) -> Image:
+        """This LLVM for the parameter `image` of every function of optctx's.
+
+        Raises UnsupportedImageError as `loaded_image` does, for a library without symbols for instance.
+        Everything but scopes and `set_option` works there.
+        """
+        return self._image or loaded_image(self.path)
+
+    def parse(self, source: str | bytes) -> Module:
+        """Make a module of IR as text or as bitcode, in an LLVMContext of its own.
+
+        Raises OptctxError with LLVM's words for what it cannot read, and for what its verifier refuses.
+        """
+        c, data = self._c, source if isinstance(source, bytes) else _encoded("the IR", source)
+        said: list[tuple[int, str]] = []
+        handler, module, words = self._listener(said), c_void_p(), c_void_p()
+        context = c.LLVMContextCreate()
+        c.LLVMContextSetDiagnosticHandler(context, handler, None)
+        buffer = c.LLVMCreateMemoryBufferWithMemoryRangeCopy(data, len(data), b"module")  # LLVM frees it
+        with self._in_scope_of_task():
+            failed = c.LLVMParseIRInContext(context, buffer, byref(module), byref(words))
+        if failed:
+            c.LLVMContextDispose(context)
+            raise OptctxError(f"cannot read the module: LLVM says: {self._taken(words.value, ' ')}")
+        module_at = module.value or 0
+        made = Module(self, context, module_at, said, partial(_free_module, c, module_at, context, handler))
+        broken = c.LLVMVerifyModule(module, _RETURN_STATUS, byref(words))
+        verdict = self._taken(words.value, " ")
+        if broken:
+            made.close()
+            raise OptctxError(f"cannot use the module: LLVM's verifier refuses it: {verdict}")
+        made._check()
+        return made
+
+    def run_passes(self, module: Module, pipeline: str, target_machine: TargetMachine | None = None) -> None:
+        """Run a pass pipeline, as for `opt -passes`, on a module, in place.
+
+        Raises:
+            PassPipelineError: The pipeline does not parse. The module is unchanged.
+            OptctxError: A pass reports an error, or an object is closed or of another LLVM.
+        """
+        c, text = self._c, _encoded("the pass pipeline", pipeline)
+        module_at = self._address(module, Module)
+        machine_at = None if target_machine is None else self._address(target_machine, TargetMachine)
+        options = c.LLVMCreatePassBuilderOptions()
+        with self._in_scope_of_task():
+            error = c.LLVMRunPasses(module_at, text, machine_at, options)
+        c.LLVMDisposePassBuilderOptions(options)
+        if error:
+            words = c.LLVMGetErrorMessage(error)
+            said = clipped(ctypes.string_at(words).decode(errors="replace"))
+            c.LLVMDisposeErrorMessage(words)
+            raise PassPipelineError(f"cannot run the pass pipeline {shown(pipeline)}: LLVM says: {said}")
+        module._check()
+
+    def emit_object(self, module: Module, machine: TargetMachine) -> bytes:
+        """Emit a module as an object file. LLVM lowers the module in place, so emit last.
+
+        Raises OptctxError if the target cannot emit it, the code has an error, or an object is closed or of
+        another LLVM. LLVM's fatal errors terminate the process.
+        """
+        return self._emit(module, machine, as_object=True)
+
+    def emit_assembly(self, module: Module, machine: TargetMachine) -> str:
+        """Emit a module as assembly text. Otherwise the same as `emit_object`."""
+        return self._emit(module, machine, as_object=False).decode(errors="backslashreplace")
+
+    def target_machine(
+        self,
+        triple: str = "",
+        cpu: str = "",
+        features: str = "",
+        opt_level: int = 2,
+        reloc: str = "pic",
+        code_model: str = "default",
+    ) -> TargetMachine:
+        """Make a target machine.
+
+        Args:
+            triple: By default that of the machine for which this LLVM was built.
+            cpu: As for `llc -mcpu`. LLVM prints a warning for one that it does not know.
+            features: As for `llc -mattr`, such as "+avx2".
+            opt_level: 0 to 3.
+            reloc: "pic", "static", "dynamic-no-pic" or "default".
+            code_model: "default", "jit", "tiny", "small", "kernel", "medium" or "large".
+
+        Raises OptctxError for a triple that this LLVM has no target for, or another bad argument.
+        """
+        c, target, words = self._c, c_void_p(), c_void_p()
+        name = _encoded("the triple", triple) or self._taken(c.LLVMGetDefaultTargetTriple()).encode()
+        texts = _encoded("the processor", cpu), _encoded("the features", features)
+        level = _chosen("opt_level", opt_level, {level: level for level in range(4)})
+        models = _chosen("reloc", reloc, _RELOCS), _chosen("code_model", code_model, _CODE_MODELS)
+        if c.LLVMGetTargetFromTriple(name, byref(target), byref(words)):
+            raise OptctxError(f"cannot make a target machine: LLVM says: {self._taken(words.value, ' ')}")
+        with self._in_scope_of_task():
+            machine = c.LLVMCreateTargetMachine(target, name, *texts, level, *models)
+        if not machine:
+            raise OptctxError(f"cannot make a target machine for {shown(triple)}: LLVM has none")
+        return TargetMachine(self, machine, partial(c.LLVMDisposeTargetMachine, machine))
+
+    def set_option(self, argument: str) -> None:
+        """Set an option for the whole process, such as "-unroll-count=4"; inside a scope, until it ends.
+
+        LLVM ends the process for a mistake, so each is looked for before.
+
+        Raises:
+            UnknownOptionError: No option of this LLVM has the name.
+            OptionValueError: LLVM refuses the value, or what it makes of the value cannot be known.
+            UnsupportedImageError: optctx cannot use this LLVM.
+        """
+        engine = attach(self.image)
+        for name, texts in parse_args(engine, [argument], of_process=True).items():
+            option = engine.resolve(find(engine, name))
+            if option.slot is None:
+                _check_unscoped(option, name, texts)
+        words = [b"optctx", *(word.encode() for word in process_args(engine, [argument]))]
+        with self._in_scope_of_task():
+            self._c.LLVMParseCommandLineOptions(len(words), (c_char_p * len(words))(*words), b"")
+
+    def _emit(self, module: Module, machine: TargetMachine, as_object: bool) -> bytes:
+        c, buffer, words = self._c, c_void_p(), c_void_p()
+        module_at, machine_at = self._address(module, Module), self._address(machine, TargetMachine)
+        with self._in_scope_of_task():
+            failed = c.LLVMTargetMachineEmitToMemoryBuffer(
+                machine_at, module_at, int(as_object), byref(words), byref(buffer)
+            )
+        code = ctypes.string_at(c.LLVMGetBufferStart(buffer), c.LLVMGetBufferSize(buffer))
+        c.LLVMDisposeMemoryBuffer(buffer)
+        if failed:
+            raise OptctxError(f"cannot emit the module: LLVM says: {self._taken(words.value, ' ')}")
+        module._check()
+        return code
+
+    def _address(self, thing: _Owned, kind: type[_Owned]) -> int:
+        """Find what is to be given to LLVM, which would crash on anything else."""
+        if not isinstance(thing, kind):
+            raise TypeError(f"expected a {kind.__name__} of optctx.libllvm, found {type(thing).__name__}")
+        if thing.llvm is not self:
+            raise OptctxError(f"cannot use a {kind.__name__} of {thing.llvm.path} with {self.path}")
+        return thing.address
+
+    def _listener(self, said: list[tuple[int, str]]) -> Any:
+        """Make the function that LLVM calls with each diagnostic of an LLVMContext."""
+
+        def hear(diagnostic: int, _: object) -> None:
+            words = self._taken(self._c.LLVMGetDiagInfoDescription(diagnostic), " ")
+            said.append((self._c.LLVMGetDiagInfoSeverity(diagnostic), words))
+
+        return Handler(hear)
+
+    def _taken(self, text: int | None, between: str = "") -> str:
+        """Copy a text of LLVM's and dispose of it. `between`: put its words on one line, for a message."""
+        copy = ctypes.string_at(text or b"").decode(errors="backslashreplace")
+        self._c.LLVMDisposeMessage(text)
+        return clipped(between.join(copy.split())) if between else copy
+
+    @contextmanager
+    def _in_scope_of_task(self) -> Iterator[None]:
+        """Have LLVM see the scope of the running task, also where that came in a contextvars.Context."""
+        engine = None if self._image is None or _native.in_line() else attached(self._image)
+        if engine is None:
+            yield
+            return
+        begin, end = library_calls(engine)
+        begin()
+        try:
+            yield
+        finally:
+            end()
+
+
+def _free_module(c: ctypes.CDLL, module: int, context: int, _: object) -> None:
+    """Free a module and its LLVMContext, which may call the handler until then."""
+    c.LLVMDisposeModule(module)
+    c.LLVMContextDispose(context)
+
+
+def _encoded(what: str, text: str) -> bytes:
+    if not isinstance(text, str):
+        raise TypeError(f"{what} is a str, found {type(text).__name__}")
+    if not has_text((text,)):
+        raise OptctxError(f"{what} is UTF-8 without NUL, found {shown(text)}; take the other characters out")
+    return text.encode()
+
+
+def _chosen(what: str, value: Any, choices: dict[Any, int]) -> int:
+    if value not in choices:
+        raise OptctxError(
+            f"expected {what} to be one of {', '.join(map(repr, choices))}, found {shown(value)}"
+        )
+    return choices[value]
+
+
+def _check_unscoped(option: RegisteredOption, name: str, texts: Texts) -> None:
+    """Raise OptionValueError for what LLVM may refuse of an option that no scope can hold."""
+    kind = type_name(option.type.kind)
+    for text in texts:
+        check_occurrence(option, name, text)
+        if kind in INTEGER_RANGES and text is not None and re.fullmatch("0|-?[1-9][0-9]{,20}", text):
+            least, most = INTEGER_RANGES[kind]
+            known = least <= int(text) <= most
+        else:
+            choices = option.stored_choices()[0] if option.choices is not None else ()
+            known = text in ((None, "true", "false") if kind == "bool" else choices)
+        if not known:
+            given = shown(f"-{name}" if text is None else f"-{name}={text}")
+            raise OptionValueError(
+                f"cannot set {given}: contexts cannot hold this option, and optctx cannot tell whether LLVM "
+                "would end the process for this value; only flags, whole numbers and choices can be set"
+            )

@@ -1,0 +1,349 @@
+"""An LLVM that is linked of LLVM's archives, as researchers link theirs, in scopes and without.
+
+Each test has a child of fork, because a process keeps the LLVMs that it has loaded.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ctypes
+import gc
+import hashlib
+import os
+import pathlib
+import random
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import Any
+
+import pytest
+
+import optctx
+from optctx import OptctxError, OptionContext, libllvm, registry
+from optctx.libllvm import LibLLVM
+from tests.support.forking import fork, run_and_end
+from tests.support.ir_texts import COUNTED, SCALE, X86
+from tests.support.processes import forked, output_of, python_process
+
+ROOT = pathlib.Path(__file__).parents[3]
+PARTS = ("core", "irreader", "passes")
+CONFIG = shutil.which("llvm-config-19")
+KERNELS = ("kernel.ll", "tuning/hash.ll", "tuning/matmul.ll")
+BROKEN_ASM = 'define void @f() {\n call void asm sideeffect "no_such_instruction", ""()\n ret void\n}'
+SOUND = "define void @f() {\n ret void\n}"
+
+pytestmark = pytest.mark.skipif(
+    CONFIG is None,
+    reason="needs a libLLVM with symbols, linked of LLVM's archives (Debian: llvm-19-dev, g++)",
+)
+
+
+def link(library: pathlib.Path, *components: str) -> str:
+    """Link a shared LLVM of these components of LLVM's."""
+    assert CONFIG is not None
+    config = partial(output_of, CONFIG, "--link-static")
+    archives, others = config("--libfiles", *components).split(), config("--system-libs", *components).split()
+    whole = ("-Wl,--whole-archive", *archives, "-Wl,--no-whole-archive")
+    subprocess.run(["g++", "-shared", "-Wl,--build-id", "-o", library, *whole, *others], check=True)
+    return str(library)
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """An LLVM with one target."""
+    return link(tmp_path_factory.mktemp("own") / "libLLVM-19.so", *PARTS, "x86")
+
+
+def compiled(llvm: LibLLVM, ir: str) -> str:
+    with llvm.parse(ir) as module, llvm.target_machine(X86, "haswell", opt_level=3) as machine:
+        llvm.run_passes(module, "default<O3>", machine)
+        text = str(module)
+        return hashlib.sha256(text.encode() + llvm.emit_object(module, machine)).hexdigest()
+
+
+def set_by_llvm(llvm: LibLLVM, arguments: Sequence[str]) -> None:
+    """For this process, without optctx."""
+    words = [b"own", *(argument.encode() for argument in arguments)]
+    ctypes.CDLL(llvm.path).LLVMParseCommandLineOptions(
+        len(words), (ctypes.c_char_p * len(words))(*words), b""
+    )
+
+
+def in_new_process(llvm: LibLLVM, ir: str, set_options: Callable[[], object]) -> str:
+    """What a child compiles that has set options of its own."""
+    read, write = os.pipe()
+
+    def work() -> None:
+        set_options()
+        os.write(write, compiled(llvm, ir).encode())
+
+    if not (pid := fork()):
+        run_and_end(work)
+    os.close(write)
+    with os.fdopen(read) as pipe:
+        found = pipe.read()
+    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
+    return found
+
+
+def error_of(call: Callable[[], object]) -> str:
+    try:
+        call()
+    except (OptctxError, TypeError) as error:
+        return f"{type(error).__name__}: {error}"
+    raise AssertionError("no error")
+
+
+@forked
+def test_modules_and_machines_without_any_scope(library: str) -> None:
+    llvm = libllvm.open(library)
+    assert libllvm.open(pathlib.Path(library)) is llvm
+    assert llvm.version.startswith("19.1.")
+    assert (llvm.path, llvm.image.path) == (library, library)
+    with llvm.parse(SCALE) as module, llvm.target_machine() as machine:
+        assert "define void @scale(" in str(module)
+        llvm.run_passes(module, "default<O3>", machine)
+        assert "fmul <" in str(module)
+        assert "scale:" in llvm.emit_assembly(module, machine)
+        assert llvm.emit_object(llvm.parse(SCALE), machine).startswith(b"\x7fELF")
+        addresses = {module.address, module.context_address, machine.address}
+        assert 0 not in addresses
+        assert len(addresses) == 3
+    module.close()
+    for use in (lambda: str(module), lambda: llvm.run_passes(module, "default<O3>"), lambda: machine.address):
+        assert " that is closed; make another one" in error_of(use)
+    assert "vmulss" in llvm.emit_assembly(llvm.parse(SCALE), llvm.target_machine(features="+avx"))
+    kinds: list[dict[str, Any]] = [{"opt_level": 3}, {"opt_level": 0}, {"code_model": "large"}]
+    kinds += [{"cpu": "haswell"}, {"triple": "i386-unknown-linux-gnu"}]
+    codes = {llvm.emit_object(llvm.parse(SCALE), llvm.target_machine(**kind)) for kind in kinds}
+    assert len(codes) == len(kinds)
+    own = "@x = internal global i32 0\ndefine ptr @f() {\n ret ptr @x\n}"
+    relocs = {
+        llvm.emit_object(llvm.parse(own), llvm.target_machine(reloc=reloc)) for reloc in ("pic", "static")
+    }
+    assert len(relocs) == 2
+
+
+@forked
+def test_what_llvm_refuses_is_an_error_with_its_words(library: str, tmp_path: pathlib.Path) -> None:
+    llvm = libllvm.open(library)
+    copied = libllvm.open(shutil.copy(library, tmp_path / "copy.so"))
+    module, machine = llvm.parse(SOUND), llvm.target_machine(X86)
+    phi = "define void @f() {\n br label %l\nl:\n %p = phi i32 [ 0, %l ]\n ret void\n}"
+    expected = {
+        "OptctxError: cannot read the module: LLVM says: module:1:8: error: ": lambda: llvm.parse("define i"),
+        "OptctxError: cannot read the module: LLVM says: module: error: ": lambda: llvm.parse(b"BC\xc0\xde"),
+        "OptctxError: cannot use the module: LLVM's verifier refuses it: PHI": lambda: llvm.parse(phi),
+        "OptctxError: the IR is UTF-8 without NUL, found ": lambda: llvm.parse("\0"),
+        "TypeError: the IR is a str, found int": lambda: llvm.parse(1),  # type: ignore[arg-type]
+        "PassPipelineError: cannot run the pass pipeline 'no': LLVM says: unknown pass name 'no'": (
+            lambda: llvm.run_passes(module, "no")
+        ),
+        "OptctxError: the pass pipeline is UTF-8 without NUL": lambda: llvm.run_passes(
+            module, "default<O3>\0"
+        ),
+        "TypeError: expected a Module of optctx.libllvm, found TargetMachine": (
+            lambda: llvm.run_passes(machine, "default<O3>")  # type: ignore[arg-type]
+        ),
+        "TypeError: expected a TargetMachine of optctx.libllvm, found int": (
+            lambda: llvm.run_passes(module, "default<O3>", machine.address)  # type: ignore[arg-type]
+        ),
+        f"OptctxError: cannot use a Module of {copied.path} with {llvm.path}": (
+            lambda: llvm.run_passes(copied.parse(SOUND), "default<O3>")
+        ),
+        f"OptctxError: cannot use a TargetMachine of {copied.path} with {llvm.path}": (
+            lambda: llvm.emit_object(module, copied.target_machine())
+        ),
+        "OptctxError: LLVM refuses the module: <inline asm>:1:2: invalid instruction mnemonic": (
+            lambda: llvm.emit_object(llvm.parse(BROKEN_ASM), machine)
+        ),
+        "OptctxError: cannot make a target machine: LLVM says: No available targets are compatible with": (
+            lambda: llvm.target_machine("s390x")
+        ),
+        "OptctxError: expected opt_level to be one of 0, 1, 2, 3, found 4": (
+            lambda: llvm.target_machine(opt_level=4)
+        ),
+        "OptctxError: expected reloc to be one of 'default', 'static', ": lambda: llvm.target_machine(
+            reloc="no"
+        ),
+        "OptctxError: expected code_model to be one of 'default', 'jit'": (
+            lambda: llvm.target_machine(code_model="no")
+        ),
+    }
+    for words, call in expected.items():
+        assert error_of(call).startswith(words), error_of(call)
+    assert str(module) == str(llvm.parse(SOUND))
+    warned = llvm.parse(COUNTED.replace("label %done\n", "label %done, !llvm.loop !0\n") + UNROLL_IMPOSSIBLE)
+    llvm.run_passes(warned, "default<O3>")
+    assert [message.partition(": ")[0] for message in warned.messages] == ["warning"]
+
+
+# What LLVM is told to do, and cannot: stores are volatile.
+UNROLL_IMPOSSIBLE = '!0 = distinct !{!0, !1}\n!1 = !{!"llvm.loop.vectorize.enable", i1 true}\n'
+
+
+@forked
+def test_scopes_and_bindings_reach_it_on_several_threads(library: str) -> None:
+    llvm, counts = libllvm.open(library), (2, 3, 4, 5)
+    expected = {
+        count: in_new_process(llvm, COUNTED, partial(set_by_llvm, llvm, [f"-unroll-count={count}"]))
+        for count in counts
+    }
+    outside = compiled(llvm, COUNTED)
+    assert len({outside, *expected.values()}) == 5
+
+    def work(count: int) -> None:
+        made = OptionContext(unroll_count=count, image=llvm.image)
+        with made:
+            assert compiled(llvm, COUNTED) == expected[count]
+            llvm.set_option("-unroll-count=1")  # it ends with the scope, as a hook is told
+        with llvm.parse(COUNTED) as module:
+            made.bind(module.context_address)
+            optctx.stamp(module.address, made)
+            assert OptionContext.from_module(module.address, image=llvm.image) == made
+            llvm.run_passes(module, "function(loop-unroll)")
+            assert str(module).count("store volatile") == count
+        assert compiled(llvm, COUNTED) == outside
+
+    async def later() -> str:
+        with OptionContext(unroll_count=4, image=llvm.image):
+            task = asyncio.create_task(asyncio.to_thread(compiled, llvm, COUNTED))
+        return await task
+
+    heard: list[object] = []
+    sys.unraisablehook = lambda unraisable: heard.append(unraisable.exc_type)
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(work, counts * 2))
+    assert set(heard) == {optctx.ContainmentWarning}
+    assert asyncio.run(later()) == expected[4]
+    assert compiled(llvm, COUNTED) == outside
+    llvm.set_option("-unroll-count=3")
+    llvm.set_option("-unroll-count=4")
+    assert compiled(llvm, COUNTED) == expected[4]
+    assert registry(llvm.image)["unroll-count"].value == 4
+
+
+@forked
+def test_what_is_forgotten_is_freed_and_ends_its_binding(library: str) -> None:
+    llvm = libllvm.open(library)
+    made = OptionContext(unroll_count=4, image=llvm.image)
+    for _ in range(3):
+        module = llvm.parse(SOUND)
+        made.bind(module.context_address)
+        machine = llvm.target_machine()
+        llvm.emit_object(module, machine)
+        del module, machine
+        gc.collect()
+        optctx.detach(llvm.image)  # which no binding may need
+
+
+@forked
+def test_no_mistake_ends_the_process(library: str) -> None:
+    llvm = libllvm.open(library)
+    said = {
+        "-unrol-count=4": "UnknownOptionError: no LLVM option is called 'unrol-count'",
+        "unroll-count=4": "OptionValueError: cannot read 'unroll-count=4' as an option",
+        "-unroll-count": "OptionValueError: cannot set 'unroll-count' without a value",
+        "-unroll-count=x": "OptionValueError: cannot set 'unroll-count' to 'x': LLVM says: ",
+        "-time-passes=x": "OptionValueError: cannot set '-time-passes=x': contexts cannot hold this option",
+        "-help": "OptionValueError: cannot set '-help': contexts cannot hold this option",
+        "-opt-bisect-limit=99999999999": "OptionValueError: cannot set '-opt-bisect-limit=99999999999'",
+    }
+    for argument, words in said.items():
+        assert error_of(partial(llvm.set_option, argument)).startswith(words)
+    refused = 0
+    for name in registry(llvm.image):
+        for ending in ("", "=", "=x", "=7", "=true", "=-1", "=1.5"):
+            try:
+                llvm.set_option(f"-{name}{ending}")
+            except OptctxError:
+                refused += 1
+    assert 0 < refused < 7 * len(registry(llvm.image))
+
+
+def test_llvmlite_is_not_needed(library: str) -> None:
+    script = """
+import sys
+sys.modules["llvmlite"] = None
+from optctx import OptionContext, libllvm
+llvm = libllvm.open(sys.argv[1])
+with OptionContext(unroll_count=4, image=llvm.image), llvm.parse(sys.argv[2]) as module:
+    llvm.run_passes(module, "function(loop-unroll)")
+    print(str(module).count("store volatile"))
+"""
+    done = python_process("-c", script, library, COUNTED)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "4\n", "")
+
+
+def test_the_program_of_the_guide_prints_what_stands_beside_it(library: str) -> None:
+    page = (ROOT / "docs" / "guide" / "own-llvm.md").read_text()
+    (program,), (output,) = (
+        re.findall(rf"^```{kind}\n(.*?)^```$", page, re.S | re.M) for kind in ("py", "text")
+    )
+    assert "/opt/llvm/lib/libLLVM.so" in program
+    done = python_process("-c", program.replace("/opt/llvm/lib/libLLVM.so", library))
+    assert (done.returncode, done.stdout, done.stderr) == (0, output, "")
+
+
+SETS = """
+-unroll-count=4
+-unroll-count=2 -force-vector-width=4
+-force-vector-interleave=4
+-inline-threshold=0
+-disable-lsr
+-enable-gvn-hoist
+-enable-misched=false
+-x86-early-ifcvt
+-force-vector-width=8 -unroll-runtime
+-tail-merge-threshold=1
+-regalloc=basic
+-pre-RA-sched=source
+-x86-cmov-converter=false
+-x86-align-branch-boundary=32 -x86-align-branch=jcc+fused
+-align-all-blocks=4
+-vectorize-loops=false
+-slp-threshold=-50
+-enable-machine-outliner=always
+-regalloc-csr-first-time-cost=5
+-force-target-max-vector-interleave=1
+"""
+
+
+@pytest.mark.long
+@forked
+def test_twenty_sets_of_options_on_four_threads_give_what_fresh_processes_give(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
+    """Of an LLVM with every target."""
+    whole = link(tmp_path_factory.mktemp("whole") / "libLLVM-19.so", *PARTS, "all-targets")
+    llvm, sets = libllvm.open(whole), [(), *(tuple(line.split()) for line in SETS.split("\n") if line)]
+    texts = [(ROOT / "examples" / name).read_text() for name in KERNELS]
+    expected = {
+        (text, given): in_new_process(llvm, text, partial(set_by_llvm, llvm, given))
+        for text in texts
+        for given in sets
+    }
+    assert len(set(expected.values())) > len(texts) * 8, "the options matter"
+
+    def differs(job: tuple[str, tuple[str, ...]]) -> bool:
+        text, given = job
+        with OptionContext.from_args(given, image=llvm.image, base="defaults"):
+            return compiled(llvm, text) != expected[job]
+
+    jobs = [*expected] * 3
+    random.Random(1).shuffle(jobs)
+    with ThreadPoolExecutor(4) as pool:
+        assert [job for job, wrong in zip(jobs, pool.map(differs, jobs), strict=True) if wrong] == []
+    assert [text for text in texts if compiled(llvm, text) != expected[text, ()]] == []
+
+    def set_all(given: Sequence[str]) -> None:
+        for argument in given:
+            llvm.set_option(argument)
+
+    for given in sets[:6]:
+        assert in_new_process(llvm, texts[2], partial(set_all, given)) == expected[texts[2], given]

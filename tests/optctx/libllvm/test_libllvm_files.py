@@ -1,0 +1,107 @@
+"""The libLLVMs of a machine are found by the names of their files, and none is loaded for that."""
+
+from __future__ import annotations
+
+import pathlib
+import struct
+
+import pytest
+from llvmlite.binding import ffi
+
+from optctx import OptctxError, libllvm
+from optctx.libllvm import files
+
+_SYMBOLS, _NOTE = 2, 7
+BUILD_ID = struct.pack("<III4s4x", 4, 4, 3, b"GNU\0")
+
+
+def elf(*kinds: int, machine: int = 62, note: bytes = BUILD_ID) -> bytes:
+    """A library with sections of these kinds, each of which has the note in it."""
+    start = 64 + len(note)
+    header = struct.pack(
+        "<4sBB10xHH20xQ10xHHH", b"\x7fELF", 2, 1, 3, machine, start, 64, len(kinds), 0
+    ).ljust(64, b"\0")
+    rows = [struct.pack("<4xI16xQQ24x", kind, 64, len(note)) for kind in kinds]
+    return header + note + b"".join(rows)
+
+
+@pytest.fixture
+def folder(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> pathlib.Path:
+    """The one place where libLLVMs are looked for; nothing can load what is there."""
+    monkeypatch.setattr(files, "_FOLDERS", (f"{tmp_path}*",))
+    monkeypatch.setattr(files, "_LOADER_CACHE", tmp_path / "cache")
+    return tmp_path
+
+
+def test_each_file_is_listed_once_with_the_longest_version_of_its_names(folder: pathlib.Path) -> None:
+    (folder / "libLLVM.so.19.1").write_bytes(elf(_SYMBOLS, _NOTE))
+    for link in ("libLLVM.so", "libLLVM.so.1", "libLLVM-19.so"):
+        (folder / link).symlink_to("libLLVM.so.19.1")
+    (folder / "libLLVM-14.so.1").write_bytes(elf(_SYMBOLS, _NOTE))
+    (folder / "libLLVM-14.0.6.so").symlink_to("libLLVM-14.so.1")
+    for other in ("libLLVMSupport.so.19.1", "libLLVM-C.so", "libLLVM.so.debug"):
+        (folder / other).write_bytes(elf(_SYMBOLS, _NOTE))
+    (folder / "libLLVM-13.so").symlink_to("nowhere")
+    (folder / "libLLVM-12.so").mkdir()
+    assert libllvm.installed() == [
+        (str(folder / "libLLVM-14.so.1"), "14.0.6", ""),
+        (str(folder / "libLLVM.so.19.1"), "19.1", ""),
+    ]
+
+
+def test_the_cache_of_the_loader_leads_to_other_folders(folder: pathlib.Path) -> None:
+    (folder / "far").mkdir()
+    library = folder / "far" / "libLLVM.so"
+    library.write_bytes(elf(_SYMBOLS, _NOTE))
+    (folder / "cache").write_bytes(f"glibc-ld.so.cache1.1\0libLLVM.so\0{library}\0/no/libLLVM.so\0".encode())
+    assert libllvm.installed() == [(str(library), "", "")]
+
+
+def test_what_cannot_be_used_is_listed_with_its_reason(folder: pathlib.Path) -> None:
+    contents = {
+        "10": elf(_NOTE),
+        "11": elf(_SYMBOLS, note=b"\0" * 16),
+        "12": elf(_SYMBOLS, _NOTE, machine=183),
+        "13": elf(_SYMBOLS, _NOTE)[:100],
+        "14": b"",
+        "15": elf(),
+    }
+    for version, content in contents.items():
+        (folder / f"libLLVM-{version}.so").write_bytes(content)
+    (folder / "libLLVM-20.so").symlink_to(ffi.lib._name)
+    found = {each.version: each.problem.partition(":")[0] for each in libllvm.installed()}
+    assert found == {
+        "10": "stripped of its symbol table (.symtab)",
+        "11": "has no build id",
+        "12": "not a library for x86-64",
+        "13": "cannot be read as a library",
+        "14": "cannot be read as a library",
+        "15": "stripped of its symbol table (.symtab)",
+        "20": "",
+    }
+
+
+def error_of(library: str) -> str:
+    with pytest.raises(OptctxError) as raised:
+        libllvm.open(library)
+    return str(raised.value)
+
+
+def test_what_cannot_be_opened_is_one_error(folder: pathlib.Path) -> None:
+    assert error_of("19") == (
+        "cannot open an LLVM 19: expected one libLLVM of this version, found none (installed: none); "
+        "give its path"
+    )
+    for name in ("libLLVM-19.so", "libLLVM.so.19.1"):
+        (folder / name).write_bytes(elf(_SYMBOLS, _NOTE))
+    first, second = f"{folder}/libLLVM-19.so (19)", f"{folder}/libLLVM.so.19.1 (19.1)"
+    assert f"found {first}, {second}; give its path" in error_of("19")
+    for name in ("1", "9", "191", "19.1.7", "20"):
+        assert f"found none (installed: {first}, {second}); give its path" in error_of(name)
+    assert "libLLVM.so.19.1 as an LLVM: " in error_of("19.1")
+    (folder / "libLLVM.so.19.1").write_bytes(elf(_NOTE))
+    assert "libLLVM-19.so as an LLVM: " in error_of("19"), "the one that can be used"
+    assert "no such file" in error_of(f"{folder}/none.so")
+    assert "no such file" in error_of(str(folder))
+    assert "invalid ELF header" in error_of(__file__)
+    assert "it does not export LLVM-C, of LLVM 16 or newer" in error_of(ffi.lib._name)
