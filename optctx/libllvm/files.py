@@ -22,9 +22,9 @@ _NAME = re.compile(r"libLLVM(?:-(\d\d[\w.+~-]*?))?\.so(?:\.(\d[\d.]*))?")
 _HEADER = struct.Struct(
     "<4sBB10x2xH20xQ10xHHH"
 )  # magic, class, order, machine; sections: at, size, number, names
-_SECTION = struct.Struct("<4xI16xQQ")  # type, place in the file, size
+_SECTION = struct.Struct("<4xI")  # type
 _ELF, _64_BITS, _LITTLE, _X86_64 = b"\x7fELF", 2, 1, 62
-_SYMBOLS, _NOTE, _BUILD_ID = 2, 7, b"\x03\0\0\0GNU\0"
+_SYMBOLS = 2
 
 
 class Installed(NamedTuple):
@@ -63,13 +63,8 @@ def _problem(path: str) -> str:
             _, _, _, _, start, size, count, _ = header
             file.seek(start)
             rows = [_SECTION.unpack(file.read(size)[: _SECTION.size]) for _ in range(count)]
-            notes = b""
-            for kind, place, length in rows:
-                if kind == _NOTE:
-                    file.seek(place)
-                    notes += file.read(min(length, 1 << 10))
     except (OSError, struct.error) as error:
         return f"cannot be read as a library: {error}"
-    if not any(kind == _SYMBOLS for kind, _, _ in rows):
-        return "stripped of its symbol table (.symtab): build LLVM yourself, and do not strip the library"
-    return "" if _BUILD_ID in notes else "has no build id: link it with -Wl,--build-id"
+    if any(kind == _SYMBOLS for (kind,) in rows):
+        return ""
+    return "stripped of its symbol table (.symtab): build LLVM yourself, and do not strip the library"

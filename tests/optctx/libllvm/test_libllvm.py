@@ -49,7 +49,7 @@ def link(library: pathlib.Path, *components: str) -> str:
     config = partial(output_of, CONFIG, "--link-static")
     archives, others = config("--libfiles", *components).split(), config("--system-libs", *components).split()
     whole = ("-Wl,--whole-archive", *archives, "-Wl,--no-whole-archive")
-    subprocess.run(["g++", "-shared", "-Wl,--build-id", "-o", library, *whole, *others], check=True)
+    subprocess.run(["g++", "-shared", "-o", library, *whole, *others], check=True)
     return str(library)
 
 
