@@ -15,6 +15,7 @@ from optctx.engine.attach import attach
 from optctx.errors import OptctxError, clipped
 from optctx.hosts.llvmlite import llvmlite_image
 from optctx.image.abi import INTEGER_RANGES
+from optctx.image.loaded import Image
 from optctx.values.args import process_args
 from optctx.values.foreign import advice_for
 from optctx.values.read_values import Value, value_text
@@ -74,8 +75,8 @@ class OptionFacts(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
 class Facts(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """An LLVM library and its options, in order of name.
 
-    `library`: name of its file. `build_id`: of the library. `llvm`: the version that llvmlite gives.
-    `llvmlite`: the release.
+    `library`: name of its file. `build_id`: of the library. `llvm`: its version.
+    `llvmlite`: the release that it is part of, or empty.
     """
 
     format: Literal["optctx options 2"] = "optctx options 2"
@@ -88,8 +89,8 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     @property
     def title(self) -> str:
         """The library on one line."""
-        release = f"LLVM {self.llvm} of llvmlite {self.llvmlite}"
-        return f"{self.library}, {release}, build id {self.build_id or 'unknown'}"
+        release = f" of llvmlite {self.llvmlite}" if self.llvmlite else ""
+        return f"{self.library}, LLVM {self.llvm}{release}, build id {self.build_id or 'unknown'}"
 
     def only(self, keep: Callable[[OptionFacts], bool]) -> Facts:
         """The same with some of the options."""
@@ -104,22 +105,27 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
         return f"<Facts of {len(self.options):,} options, {self.title}>"
 
 
-def facts() -> Facts:
-    """Take what is known of llvmlite's LLVM and every option of it.
+def facts(image: Image | None = None, llvm: str = "") -> Facts:
+    """Take what is known of an LLVM, by default llvmlite's, and every option of it. `llvm`: its version.
 
     Attaches at first use and changes nothing else. The same library gives the same facts, but for the values
     at that moment. Raises UnsupportedImageError if the process has no LLVM, or its layout does not check out.
     """
-    import llvmlite
-    from llvmlite import binding
+    release = ""
+    if image is None:
+        import llvmlite
+        from llvmlite import binding
 
-    engine = attach()
+        llvm, release = ".".join(map(str, binding.llvm_version_info)), llvmlite.__version__
+    engine = attach(image)
     return Facts(
         library=os.path.basename(engine.image.path),
         build_id=engine.image.build_id,
-        llvm=".".join(map(str, binding.llvm_version_info)),
-        llvmlite=llvmlite.__version__,
-        options=tuple(_facts(each, resolve(each.name)) for each in Registry(engine).values()),
+        llvm=llvm,
+        llvmlite=release,
+        options=tuple(
+            _facts(each, engine.resolve(engine.options[name]).name) for name, each in Registry(engine).items()
+        ),
     )
 
 

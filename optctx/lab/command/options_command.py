@@ -1,14 +1,16 @@
-"""List the options of the LLVM that llvmlite loads, with type, process-wide value, scope and help. The scope
-is 'thread' where a context can set the option, 'process' where only the whole process can, and 'unread' where
-nothing in the library reads it. The whole name of an option shows everything about it: default, choices,
-aliases, the functions that read it, and what may set it. JSON has all that is known, for --against too, which
-compares with another LLVM: names that came and went, types, defaults, choices, readers.
+"""List the options of the LLVM that llvmlite loads, or of another one, with type, process-wide value, scope
+and help. The scope is 'thread' where a context can set the option, 'process' where only the whole process
+can, and 'unread' where nothing in the library reads it. The whole name of an option shows everything about
+it: default, choices, aliases, the functions that read it, and what may set it. JSON has all that is known,
+for --against too, which compares with another LLVM: names that came and went, types, defaults, choices,
+readers.
 
     optctx options 'unroll-*'
     optctx options unroll-count
     optctx options inline --type int --format json
     optctx options --format json > old.json
     optctx options --against old.json
+    optctx options --llvm build/lib/libLLVM.so
 """
 
 from __future__ import annotations
@@ -19,6 +21,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from optctx import libllvm
 from optctx.compiling.facts import Facts, OptionFacts, facts, load_facts, text
 from optctx.errors import OptctxError, shown
 from optctx.lab.command.console import encodable, printed, say, show
@@ -60,6 +63,9 @@ class Arguments:
         flag="--against",
         metavar="FILE",
     )
+    llvm: str | None = setting(
+        None, "those of another LLVM: its file, or a version that is installed", metavar="LLVM"
+    )
     out: Out = out()
 
 
@@ -68,15 +74,22 @@ def run(given: Arguments) -> None:
     if given.old is not None:
         data = read_file(given.old, "LLVM's options as JSON", MOST_BYTES)
         old = load_facts(data, encodable(given.old))
-        _print_difference(given.out.format, *_chosen(given, old, facts()))
+        _print_difference(given.out.format, *_chosen(given, old, _facts(given.llvm)))
         return
-    [chosen] = _chosen(given, facts())
+    [chosen] = _chosen(given, _facts(given.llvm))
     if printed(given.out.format, lambda: chosen, lambda: _rows(chosen)):
         return
     if _is_whole(given, chosen):
         _print_one(chosen.options[0])
     else:
         _print_list(chosen)
+
+
+def _facts(llvm: str | None) -> Facts:
+    if llvm is None:
+        return facts()
+    opened = libllvm.open(llvm)
+    return facts(opened.image, opened.version)
 
 
 def _chosen(given: Arguments, *found: Facts) -> list[Facts]:

@@ -25,6 +25,8 @@ import pytest
 
 import optctx
 from optctx import OptctxError, OptionContext, libllvm, registry
+from optctx.compiling.facts import load_facts
+from optctx.lab.command.main import main
 from optctx.libllvm import LibLLVM
 from tests.support.forking import fork, run_and_end
 from tests.support.ir_texts import COUNTED, SCALE, X86
@@ -264,6 +266,26 @@ def test_no_mistake_ends_the_process(library: str) -> None:
             except OptctxError:
                 refused += 1
     assert 0 < refused < 7 * len(registry(llvm.image))
+
+
+def test_the_command_lists_its_options_and_compares_them_with_llvmlites(
+    library: str, tmp_path: pathlib.Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["options", "unroll-*", "--format", "json"]) == 0
+    old = tmp_path / "old.json"
+    old.write_text(capsys.readouterr().out)
+    assert main(["options", "unroll-*", "--llvm", library, "--format", "json"]) == 0
+    found = load_facts(capsys.readouterr().out.encode(), "standard output")
+    assert (found.library, found.llvm, found.llvmlite) == ("libLLVM-19.so", libllvm.open(library).version, "")
+    own = registry(libllvm.open(library).image)
+    assert {each.name: each.scope for each in found.options} == {
+        name: option.scope for name, option in own.items() if name.startswith("unroll-")
+    }
+    assert main(["options", "unroll-*", "--llvm", library, "--against", str(old)]) == 0
+    said = capsys.readouterr().out
+    assert f"new: {found.title}, {len(found.options)} names" in said
+    assert main(["options", "--llvm", "/no/libLLVM.so"]) == 2
+    assert "cannot open '/no/libLLVM.so' as an LLVM: no such file" in capsys.readouterr().err
 
 
 def test_llvmlite_is_not_needed(library: str) -> None:
