@@ -20,8 +20,7 @@ STATUS = """
 | 130, 143, 129 | Ctrl-C, SIGTERM, SIGHUP; what was found until then is printed |
 
 What is printed goes to standard output. Notes and errors go to standard error,
-each on a line that begins with `optctx:`. Where that is no terminal, long work says every ten seconds how far
-it is. `-q` leaves notes out.
+each on a line that begins with `optctx:`. A terminal shows how far long work is. `-q` leaves both out.
 """
 
 

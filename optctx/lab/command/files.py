@@ -8,21 +8,22 @@ from optctx.errors import OptctxError
 
 
 def read_file(path: str, expected: str = "LLVM IR", most: int | None = None) -> bytes:
-    """Read a file, which may be a pipe. Raises OptctxError if it cannot be read, or is empty.
+    """Read a file, which may be a pipe; "-" is standard input. Raises OptctxError if it cannot be read, or is
+    empty.
 
     `expected`: what it should contain, for the message. `most`: bytes; one that has more is refused, too.
     """
     if os.path.isdir(path):
         raise OptctxError(f"cannot read {path}: it is a directory; name a file in it")
     try:
-        with open(path, "rb") as file:
+        with open(0 if path == "-" else path, "rb", closefd=path != "-") as file:
             data = file.read() if most is None else file.read(most + 1)
     except OSError as error:
         raise OptctxError(f"cannot read {path}: {_why(error, path)}") from None
     if most is not None and len(data) > most:
         raise OptctxError(f"cannot use {path}: expected {expected} of at most {most:,} bytes, found more")
     if not data.strip():
-        raise OptctxError(f"cannot use {path}: expected {expected}, found an empty file")
+        raise OptctxError(f"cannot use {path}: expected {expected}, found nothing")
     return data
 
 

@@ -7,7 +7,6 @@ import re
 import shlex
 import shutil
 import subprocess
-import sys
 from collections.abc import Mapping
 
 from optctx.compiling import Job, check_readable, why_passes_skip
@@ -27,8 +26,8 @@ def read_input(path: str, target: Job, clang: str = "clang") -> str | bytes:
     the module first, because a broken one can end the process, or keep LLVM busy for ever. Raises OptctxError
     for a file that cannot be read or compiled, and for a module that LLVM's verifier refuses.
     """
-    source = _is_source(path)
-    data = _compile(path, target, clang) if source else _read(path)
+    source = os.path.splitext(path)[1] in SOURCES
+    data = _compile(path, target, clang) if source else read_file(path, "LLVM IR or bitcode")
     try:
         module = data if data.startswith(BITCODE) else data.decode()
     except UnicodeDecodeError:
@@ -50,21 +49,6 @@ def note_skipped(jobs: Mapping[str, Job], *, partly: bool = False) -> set[str]:
     return set(found)
 
 
-def _is_source(path: str) -> bool:
-    return os.path.splitext(path)[1] in SOURCES
-
-
-def _read(path: str) -> bytes:
-    if path == "-":
-        if sys.stdin is None:
-            raise OptctxError("cannot read standard input: it is closed; name a file instead of '-'")
-        data = sys.stdin.buffer.read()
-        if not data.strip():  # of a program that has failed, perhaps
-            raise OptctxError("cannot use standard input: expected LLVM IR or bitcode, found nothing")
-        return data
-    return read_file(path, "C or C++" if _is_source(path) else "LLVM IR or bitcode")
-
-
 def clang_words(clang: str) -> tuple[str, ...]:
     """The program, and its options. Raises OptctxError."""
     try:
@@ -80,7 +64,7 @@ def _compile(path: str, target: Job, clang: str) -> bytes:
     """Compile a source file to bitcode, without optimisation."""
     from optctx.lab.repeat import Source, front_words
 
-    _read(path)  # raises if it cannot be read; clang's error would name clang
+    read_file(path, "C or C++")  # raises if it cannot be read; clang's error would name clang
     words = clang_words(clang)
     if shutil.which(words[0]) is None:
         raise OptctxError(

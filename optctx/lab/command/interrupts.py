@@ -37,20 +37,13 @@ class Interrupts:
 
     def __enter__(self) -> Interrupts:
         if threading.current_thread() is threading.main_thread():
-            try:
-                self._begin()
-            except BaseException:  # a signal that came already
-                self.__exit__()
-                raise
+            self._hook, sys.unraisablehook = sys.unraisablehook, self._swallowed
+            for number in _ENDING:
+                before = signal.getsignal(number)
+                if before is not signal.SIG_IGN:
+                    self._handlers[number] = before
+                    signal.signal(number, self._raise)
         return self
-
-    def _begin(self) -> None:
-        self._hook, sys.unraisablehook = sys.unraisablehook, self._swallowed
-        for number in _ENDING:
-            before = signal.getsignal(number)
-            if before is not signal.SIG_IGN:
-                self._handlers[number] = before
-                signal.signal(number, self._raise)
 
     def __exit__(self, *error: object) -> None:
         self._came = math.inf  # what still comes is one with what ended the block, or too late

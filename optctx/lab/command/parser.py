@@ -16,7 +16,6 @@ from optctx.lab.command.said import FOLDERS
 _WIDTH = 79  # of a description, at most
 _LEAST = 11  # and at least, as argparse has it for the rest
 _INDENT = 28  # the most columns before the help of an argument
-_PASSES_ON = ("-mllvm", "-Xllvm")  # flags of clang and other tools, before an LLVM option
 _ARGUMENT = re.compile(r"argument (\S+): (.*)")
 
 
@@ -85,18 +84,19 @@ def unknown_arguments(parser: Parser, unknown: Sequence[str]) -> UsageError:
 
     `parser`: that of the command.
     """
+    options = re.findall(r"--[\w-]+", parser.format_usage())
+    for each in unknown:
+        if setting := each.startswith("-") and _setting(each):
+            where = "write" if "--set" in options else "give it to `optctx sweep FILE`:"
+            return UsageError(
+                f"`{parser.prog}` does not take {each!r}: it is an LLVM option; {where} --set {setting}"
+            )
     first = unknown[0]
     words = f"`{parser.prog}` does not take {first!r}"
     if not first.startswith("-"):
         several = any(not each.option_strings and each.nargs == "+" for each in parser.arguments)
         hint = "name all files one after the other, and " if several else ""
         return UsageError(f"{words}; {hint}put quotes around a value that has spaces")
-    options = re.findall(r"--[\w-]+", parser.format_usage())
-    passed_on = unknown[1] if first in _PASSES_ON and len(unknown) > 1 else first
-    if setting := _setting(passed_on):
-        where = "write" if "--set" in options else "give it to `optctx sweep FILE`:"
-        what = "it is an LLVM option" if passed_on == first else f"{passed_on!r} is an LLVM option"
-        return UsageError(f"{words}: {what}; {where} --set {setting}")
     if advice := _advice(first):
         return UsageError(f"{words}: {advice}")
     return UsageError(f"{words}; see `{parser.prog} --help`")

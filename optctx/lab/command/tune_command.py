@@ -43,10 +43,9 @@ _PROPOSED = 8  # options, where none is given
 
 @dataclass(frozen=True)
 class Tune:
-    """What a search goes by."""
+    """What a search goes by, and where it is kept."""
 
-    title: ClassVar[str] = "goal"
-
+    title: ClassVar[str] = "goal and results"
     by: tuple[str, ...] = setting(
         (),
         "size, instructions, compile-time, time (of one call) or command; repeat for a Pareto "
@@ -54,37 +53,12 @@ class Tune:
         metavar="GOAL[:max]",
         several=True,
     )
-
-
-@dataclass(frozen=True)
-class Kept:
-    """Where Optuna keeps the study."""
-
-    title: ClassVar[str] = "study"
-
     storage: str | None = setting(
         None,
         "make or continue a study of Optuna's in a file, or in a database such as sqlite:///night.db",
         metavar="FILE|URL",
     )
-
-
-@dataclass(frozen=True)
-class Results:
-    """What is written of a search."""
-
-    title: ClassVar[str] = "results"
-
     best: str | None = setting(None, "write the best options, for --load", metavar="FILE")
-
-    def check(self, objectives: int) -> None:
-        """Raise OptctxError for a file that could not be written in the end."""
-        if self.best and objectives > 1:
-            raise OptctxError(
-                "several objectives have no best set to write; take --best out, or name one objective"
-            )
-        if self.best and (problem := hindrance(self.best)):
-            raise OptctxError(f"cannot write {self.best}: {problem}")
 
 
 @dataclass(frozen=True)
@@ -98,23 +72,21 @@ class Arguments(File):
     search: Search = group(Search)
     measuring: Measuring = group(Measuring)
     limits: Limits = group(Limits)
-    kept: Kept = group(Kept)
-    results: Results = group(Results)
     out: Out = out()
 
 
 def run(given: Arguments) -> None:
     """Search, print what was found, and how to go on after Ctrl-C. Raises OptctxError and OSError."""
     need_optuna()  # now rather than after clang
-    results, out = given.results, given.out
+    best, out = given.own.best, given.out
     base = given.base.context()
     with base:
         read = given.input.under(given.base)
-        prepared = _prepared(given, read)
+        job, space, objectives = _prepared(given, read)
         options = tuple(base.args())
-        source = Source(given.file, prepared.job, clang=clang_words(read.clang), options=options)
+        source = Source(given.file, job, clang=clang_words(read.clang), options=options)
         try:
-            found = _searched(given, prepared)
+            found = _searched(given, job, space, objectives)
         except Interrupted as interrupt:
             partial: Tuned = interrupt.partial
             print_found(partial, out, source)
@@ -124,25 +96,25 @@ def run(given: Arguments) -> None:
                 print_found(error.partial, out, source)
             raise
     try:
-        print_found(found, out, source, results.best)
+        print_found(found, out, source, best)
     finally:  # also where standard output takes no more, as in `| head`
-        _write_best(found, results.best)
-    if prepared.hint and out.format == "table":
-        say("", *prepared.hint.splitlines())
+        if best:
+            winner = found.winner or found.base
+            OptionContext(overrides_of(winner.options)).save(best, passes=winner.passes)
 
 
-def _searched(given: Arguments, prepared: _Prepared) -> Tuned:
+def _searched(given: Arguments, job: Job, space: Space, objectives: Sequence[Objective]) -> Tuned:
     columns = TimeElapsedColumn(), TextColumn("best: {task.fields[best]}", markup=False)
     with progress_bar("tuning", columns) as step:
         return tune(
-            prepared.job,
-            prepared.space,
-            prepared.objectives,
+            job,
+            space,
+            objectives,
             given.search,
-            storage=given.kept.storage,
+            storage=given.own.storage,
             study=os.path.basename(given.file),
             limits=given.limits,
-            on_trial=_Progress([each.goal for each in prepared.objectives], step).add,
+            on_trial=_Progress([each.goal for each in objectives], step).add,
         )
 
 
@@ -151,40 +123,30 @@ def _how_to_go_on(found: Tuned) -> str:
     return f"{words}; they are in {found.storage}: the same command goes on" if found.storage else words
 
 
-def _write_best(found: Tuned, path: str | None) -> None:
-    """Write the file of `--best`, if it was asked for. Raises OptctxError."""
-    if path:
-        winner = found.winner or found.base
-        OptionContext(overrides_of(winner.options)).save(path, passes=winner.passes)
-
-
-@dataclass(frozen=True)
-class _Prepared:
-    """What is searched. `hint`: a harness to fill in, if the search goes by size for want of one."""
-
-    job: Job
-    space: Space
-    objectives: list[Objective]
-    hint: str
-
-
-def _prepared(given: Arguments, read: Input) -> _Prepared:
-    """The search, after everything that can be judged before anything is compiled."""
-    limits, measuring = given.limits, given.measuring
-    goals = _goals_of(given.own.by, measuring)
-    given.results.check(len(goals))
+def _prepared(given: Arguments, read: Input) -> tuple[Job, Space, list[Objective]]:
+    """What is searched, after everything that can be judged before anything is compiled."""
+    own, measuring = given.own, given.measuring
+    goals = _goals_of(own.by, measuring, given.file)
+    if own.best and len(goals) > 1:
+        raise OptctxError(
+            "several objectives have no best set to write; take --best out, or name one objective"
+        )
+    if own.best and (problem := hindrance(own.best)):
+        raise OptctxError(f"cannot write {own.best}: {problem}")
     space = parse_space(given.varied.tries, read.pipelines)  # now rather than after minutes of work
     job = read.job(given.file, pipelines=True)
     note_skipped({given.file: job})
-    objectives, hint = _objectives_of(goals, measuring, given.file, job, helping=not space.dimensions)
+    settings = {**vars(measuring), "kernel": _kernel(goals, measuring, given.file, job)}
+    objectives = [objective_named(text, **settings) for text in goals]
     if not space.dimensions:
-        kept = _kept_space(given.kept, given.file, read, space)
-        space = kept or _proposed(job, space, objectives, limits, given.search.seconds)
-    return _Prepared(job, space, objectives, hint)
+        kept = _kept_space(own.storage, given.file, read, space)
+        space = kept or _proposed(job, space, objectives, given.limits, given.search.seconds)
+    return job, space, objectives
 
 
-def _goals_of(texts: Sequence[str], measuring: Measuring) -> list[str]:
-    """The goals; [] where a harness, or its lack, decides. Judges everything but harnesses.
+def _goals_of(texts: Sequence[str], measuring: Measuring, file: str) -> Sequence[str]:
+    """The goals. By default it is the number of a command, or run time, if a command or a harness is named or
+    the harness is beside the file; and size otherwise: nothing is called that no one has described.
 
     Raises OptctxError for a name that is none, and for the goal `command` without one.
     """
@@ -193,37 +155,19 @@ def _goals_of(texts: Sequence[str], measuring: Measuring) -> list[str]:
             words = "the goal 'command' needs a command that prints a number: --command 'PROGRAM {object}'"
             raise OptctxError(words)
         objective_named(text, command=measuring.command)
-    if not texts and measuring.command:
-        return ["command"]
-    return list(texts)
+    default = "command" if measuring.command else "time" if measuring.wants_time(file) else "size"
+    return texts or [default]
 
 
-def _objectives_of(
-    goals: Sequence[str], measuring: Measuring, file: str, job: Job, *, helping: bool
-) -> tuple[list[Objective], str]:
-    """The objectives for a module. Without goals it is run time where a harness or an entry is named or is
-    beside the file, and size otherwise: nothing is called that no one has described.
-
-    The second result is for the end of a search by size, if `helping`: a harness to fill in. Raises
-    OptctxError for a harness that does not call what the module has; one to fill in is printed before.
-    """
-    if not goals and measuring.wants_time(file):
-        goals = ["time"]
-    called = any(goal.partition(":")[0] == "time" for goal in goals)
-    kernel, hint = Kernel("main"), ""
-    if called or (helping and not goals):
-        try:
-            kernel = measuring.kernel(file, job)
-        except NoHarnessError as error:
-            if called:
-                put(error.text, end="")
-                raise
-            hint = f"to search by run time, fill in this harness and save it as {error.path}:\n{error.text}"
-        except OptctxError:
-            if called:
-                raise
-    settings = {**vars(measuring), "kernel": kernel}
-    return [objective_named(text, **settings) for text in goals or ["size"]], hint
+def _kernel(goals: Sequence[str], measuring: Measuring, file: str, job: Job) -> Kernel:
+    """What the goal `time` calls. Raises OptctxError; a harness to fill in is printed before."""
+    if not any(goal.partition(":")[0] == "time" for goal in goals):
+        return Kernel("main")
+    try:
+        return measuring.kernel(file, job)
+    except NoHarnessError as error:
+        put(error.text, end="")
+        raise
 
 
 def _proposed(
@@ -245,12 +189,12 @@ def _proposed(
     return Space.of([*space.dimensions, *found])
 
 
-def _kept_space(kept: Kept, file: str, given: Input, wanted: Space) -> Space | None:
+def _kept_space(storage: str | None, file: str, given: Input, wanted: Space) -> Space | None:
     """The space of a study that goes on, in which options were proposed beside those that are `wanted`.
 
     None if there is no such study. Raises OptctxError for one that does not try what is wanted.
     """
-    opened, name = Storage(kept.storage), os.path.basename(file)
+    opened, name = Storage(storage), os.path.basename(file)
     try:
         identity = opened.identity(name)
     finally:

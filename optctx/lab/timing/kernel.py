@@ -88,12 +88,11 @@ class Kernel(Struct, frozen=True):
 
 
 class NoHarnessError(OptctxError):
-    """No harness says what the function takes. `text` is one to fill in, for the file `path`."""
+    """No harness says what the function takes. `text` is one to fill in."""
 
-    def __init__(self, message: str, text: str, path: str) -> None:
+    def __init__(self, message: str, text: str) -> None:
         super().__init__(message)
         self.text = text
-        self.path = path
 
 
 def harness_beside(file: str) -> str:
@@ -123,7 +122,6 @@ def find_kernel(job: Job, harness: Harness, file: str) -> Kernel:
             f"cannot call {shown(kernel.entry)}: no harness says what to pass; fill in the printed one, and "
             f"save it as {path}",
             _to_fill_in(kernel, names),
-            path,
         )
     return kernel
 

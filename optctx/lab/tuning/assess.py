@@ -51,17 +51,15 @@ class Assessor:
     def know(self, trials: Iterable[Trial]) -> None:
         """Take what trials of an earlier run gave: their objects are not run again."""
         for trial in trials:
-            attributes = {name: trial.attributes[name] for name in ("time",) if name in trial.attributes}
-            found: dict[str, Found] = {}  # by objective, if all of them are known
-            if trial.state == "ok":
-                figures = trial.objectives
-                for name in (each.goal.name for each in self._measured):
-                    found[name] = Found("ok", figures[name], attributes=attributes)
-            elif len(self._objectives) == 1:  # of several it is not kept which one it was
-                for each in self._measured:
-                    found[each.goal.name] = Found(trial.state, error=trial.error, attributes=attributes)
-            if found and trial.digest:
+            found = {each.goal.name: self._known(trial, each.goal.name) for each in self._measured}
+            # Of several objectives it is not kept which one a trial without figures is without.
+            if trial.digest and (trial.state == "ok" or len(self._objectives) == 1):
                 self._found.setdefault(trial.digest, found)
+
+    @staticmethod
+    def _known(trial: Trial, name: str) -> Found:
+        attributes = {each: trial.attributes[each] for each in ("time",) if each in trial.attributes}
+        return Found(trial.state, trial.objectives.get(name, math.nan), trial.error, attributes)
 
     def _trial(self, candidate: Candidate, answer: Answer) -> Trial:
         options = {name: text for name, text in candidate.point if name != PASSES}

@@ -260,7 +260,7 @@ def test_a_harness_to_fill_in_runs_as_it_is(tmp_path: pathlib.Path) -> None:
     ir = "define double @f(ptr %array, i64 %n, float %0) { ret double 1.0 }"
     with pytest.raises(NoHarnessError) as raised:
         find_kernel(Job(ir), Harness(), "here/a.ll")
-    assert raised.value.path == "here/a_harness.py"
+    assert str(raised.value).endswith("save it as here/a_harness.py")
     kernel = kernel_of(tmp_path, ir, raised.value.text)
     assert (kernel.signature, kernel.harness.entry) == ("double f(ptr, i64, float)", "f")
     assert KernelBench(compiled(ir), kernel).check({"same": compiled(ir)}) == {"same": Outcome("ok")}
