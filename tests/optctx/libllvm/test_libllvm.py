@@ -18,9 +18,11 @@ import subprocess
 import sys
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from functools import partial
 from typing import Any
 
+import llvmlite.binding
 import pytest
 
 import optctx
@@ -45,13 +47,14 @@ pytestmark = pytest.mark.skipif(
 )
 
 
-def link(library: pathlib.Path, *components: str) -> str:
-    """Link a shared LLVM of these components of LLVM's."""
+def link(library: pathlib.Path, *words: str) -> str:
+    """Link a shared LLVM of these components of LLVM's, with these flags."""
     assert CONFIG is not None
+    flags, components = ([word for word in words if word.startswith("-") is given] for given in (True, False))
     config = partial(output_of, CONFIG, "--link-static")
     archives, others = config("--libfiles", *components).split(), config("--system-libs", *components).split()
     whole = ("-Wl,--whole-archive", *archives, "-Wl,--no-whole-archive")
-    subprocess.run(["g++", "-shared", "-o", library, *whole, *others], check=True)
+    subprocess.run(["g++", "-shared", *flags, "-o", library, *whole, *others], check=True)
     return str(library)
 
 
@@ -228,6 +231,39 @@ def test_scopes_and_bindings_reach_it_on_several_threads(library: str) -> None:
     llvm.set_option("-unroll-count=4")
     assert compiled(llvm, COUNTED) == expected[4]
     assert registry(llvm.image)["unroll-count"].value == 4
+
+
+@forked
+def test_three_llvms_in_nested_scopes_each_read_their_own(library: str, tmp_path: pathlib.Path) -> None:
+    """Beside llvmlite's, two that differ in how they are linked."""
+    other = link(tmp_path / "libLLVM.so", *PARTS, "x86", "-Wl,-Bsymbolic-functions")
+    first, second = libllvm.open(library), libllvm.open(other)
+    images: tuple[Any, ...] = (None, first.image, second.image)
+
+    def unrolled() -> tuple[int, ...]:
+        module = llvmlite.binding.parse_assembly(COUNTED, llvmlite.binding.create_context())
+        optctx.run_passes(module, "loop-unroll")
+        texts = [str(module)]
+        for llvm in (first, second):
+            with llvm.parse(COUNTED) as own:
+                llvm.run_passes(own, "function(loop-unroll)")
+                texts.append(str(own))
+        return tuple(text.count("store volatile") for text in texts)
+
+    outside = unrolled()
+
+    def work(seed: int) -> None:
+        draw = random.Random(seed)
+        expected = list(outside)
+        with ExitStack() as scopes:
+            for place in draw.choices(range(3), k=6):
+                expected[place] = draw.choice((2, 3, 4, 5))
+                scopes.enter_context(OptionContext(unroll_count=expected[place], image=images[place]))
+                assert unrolled() == tuple(expected)
+        assert unrolled() == outside
+
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(work, range(16)))
 
 
 @forked
