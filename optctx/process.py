@@ -14,6 +14,7 @@ from optctx.errors import OptionValueError
 from optctx.hosts.llvmlite import llvmlite_image
 from optctx.hosts.llvmlite.compiling import native_api
 from optctx.image.facts.mangled_names import PARSE_OPTIONS, PARSE_PARAMETERS, RESET_OPTIONS
+from optctx.image.loaded import Image
 from optctx.reads.recording import noting, read_in
 from optctx.reads.unread import NOT_RUN
 from optctx.travelling.attributes import Attributes, attributes_policy
@@ -83,14 +84,14 @@ def option_name(argument: str) -> str:
     return argument.lstrip("-").partition("=")[0]
 
 
-def set_process_options(arguments: Sequence[str]) -> None:
-    """Set options for this process, permanently, from arguments such as "-unroll-count=4".
+def set_process_options(arguments: Sequence[str], image: Image | None = None) -> None:
+    """Set options of an LLVM for this process, permanently, from arguments such as "-unroll-count=4".
 
     As in a compiler, an unknown option or a bad value ends the process with status 1 and LLVM's message on
-    standard error. `llvmlite.binding.set_option` is no reference, because it silently ignores unknown
+    standard error. `llvmlite.binding.set_option` and LLVM-C are no reference, because they ignore unknown
     options. Raises UnsupportedImageError if the library does not have LLVM's command line parser.
     """
-    found = llvmlite_image().findings.need(PARSE_OPTIONS)
+    found = (image or llvmlite_image()).findings.need(PARSE_OPTIONS)
     parse = ctypes.CFUNCTYPE(ctypes.c_bool, *(PARSE_PARAMETERS[name][0] for name in found.form))(
         found.address
     )

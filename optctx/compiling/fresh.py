@@ -12,11 +12,12 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import TypeVar, cast
 
+from optctx import libllvm
 from optctx.children.answers import Call, Done
 from optctx.children.death import OF_MACHINE, Death, cause_of_end, last_words
 from optctx.children.limits import Limits
 from optctx.children.pool import Pool, SharedPool
-from optctx.compiling.job import CodeModel, Job, Result, compile_unchecked, initialise_targets
+from optctx.compiling.job import Job, Result, compile_unchecked, initialise_targets
 from optctx.compiling.targets import is_suspect, named, target_problem, trial_of
 from optctx.errors import EndedEarlyError, OptctxError, shown
 from optctx.hosts.llvmlite.compiling import native_api, refusal
@@ -163,7 +164,7 @@ _pool = SharedPool(load_llvm)
 def compile_fresh(_: None, job: Job, directory: bytes | None) -> Result:
     """Set the options process-wide, and compile. `directory`: where to run and put temporary files."""
     move_to(directory)
-    set_process_options(job.options)
+    set_process_options(job.options, libllvm.open(job.llvm).image if job.llvm else None)
     return compile_unchecked(job)
 
 
@@ -208,8 +209,8 @@ def _lost(error: str) -> Result:
     return Result(error=error, end="lost")
 
 
-# (triple, processor, features, code model) that LLVM has
-_taken: set[tuple[str, str, str, CodeModel]] = set()
+# (triple, processor, features, code model) that an LLVM has
+_taken: set[tuple[str, ...]] = set()
 
 
 _BROKEN = "LLVM ERROR: Broken module found"  # printed last if it has debug info: reading it ends the process
@@ -224,13 +225,13 @@ def refused_reading(printed: str) -> str:
     return refusal(words) if broken else ""
 
 
-def check_readable(ir: str | bytes, triple: str = "") -> None:
+def check_readable(ir: str | bytes, triple: str = "", llvm: str = "") -> None:
     """Raise OptctxError for a module that LLVM cannot read or does not accept. A fresh process reads it.
 
     Raises EndedEarlyError if it was not LLVM that ended the fresh process.
     """
     with FreshProcess() as fresh:
-        result = fresh.compile(Job(ir, "verify", triple=triple, emit="none"))
+        result = fresh.compile(Job(ir, "verify", triple=triple, emit="none", llvm=llvm))
     if result.error is None:
         return
     if result.end in OF_MACHINE:
@@ -252,9 +253,9 @@ def _check_reading(job: Job) -> None:
     if isinstance(job.ir, str) and _DEBUG_INFO not in job.ir:
         return
     data = job.ir if isinstance(job.ir, bytes) else job.ir.encode(errors="surrogatepass")
-    digest = hashlib.sha256(data).digest()
+    digest = hashlib.sha256(job.llvm.encode() + b"\0" + data).digest()
     if digest not in _readable:
-        check_readable(job.ir, job.triple)
+        check_readable(job.ir, job.triple, job.llvm)
         if len(_readable) >= _MOST_READABLE:
             _readable.clear()
         _readable.add(digest)
@@ -278,19 +279,19 @@ def compile_job(job: Job) -> Result:
     return compile_unchecked(job, check_target)
 
 
-def check_target(triple: str, cpu: str, features: str, code_model: CodeModel = "default") -> None:
-    """Raise OptctxError for a processor, features or a code model that LLVM does not have for a triple.
+def check_target(triple: str, job: Job) -> None:
+    """Raise OptctxError if LLVM lacks the job's processor, features or code model for a triple.
 
     Raises EndedEarlyError if LLVM could not be asked.
     """
-    target = (triple, cpu, features, code_model)
+    target = (triple, job.cpu, job.features, job.code_model, job.llvm)
     if target in _taken:
         return
     try:
         with FreshProcess() as fresh:
-            trial = fresh.compile(trial_of(*target))
+            trial = fresh.compile(trial_of(triple, job))
     except OSError as error:
-        asked = named(trial_of(*target))
+        asked = named(job)
         raise EndedEarlyError(
             f"cannot compile for {asked}: no process can be started to ask LLVM ({error.strerror})"
         ) from None

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
+from optctx import libllvm
 from optctx._native import run_in_task
 from optctx.children.death import End
 from optctx.children.frames import Source
@@ -26,8 +27,8 @@ else:
 Reloc = Literal["default", "static", "pic", "dynamicnopic"]  # as llvmlite names relocation models
 CodeModel = Literal["default", "jitdefault", "small", "kernel", "medium", "large"]
 Emit = Literal["object", "assembly", "ir", "both", "none"]  # both: the IR after the passes, and the object
-# Of triple, processor, features and code model; raises OptctxError.
-CheckTarget = Callable[[str, str, str, CodeModel], None]
+# Of the job's own triple or its module's, and the job; raises OptctxError.
+CheckTarget = Callable[[str, "Job"], None]
 Prepare = Callable[["ContextRef"], None]
 # The fields of a Job that decide its target machine.
 TARGET = ("triple", "cpu", "features", "opt_level", "reloc", "code_model")
@@ -55,13 +56,14 @@ class Job:
         "pic"  # as clang compiles for Linux; "default" is LLVM's own for the target, which llc takes
     )
     code_model: CodeModel = "default"  # which is small; "jitdefault", of MCJIT and Numba, is large
+    llvm: str = ""  # a libLLVM, as `optctx.libllvm.open` takes it; "" is llvmlite's
 
     def __post_init__(self) -> None:
         """Check what LLVM does not, and name the processor, which for another machine would be another one.
 
         Raises TypeError, and OptctxError for what `emit`, `reloc` and `code_model` cannot be.
         """
-        for name in ("triple", "cpu", "features"):
+        for name in ("triple", "cpu", "features", "llvm"):
             if not isinstance(text := getattr(self, name), str):
                 raise TypeError(f"expected {name} as text, found {type(text).__name__}")
         options: object = self.options
@@ -70,14 +72,15 @@ class Job:
                 f'expected options as texts, such as ("-unroll-count=4",), found {shown(options)}'
             )
         object.__setattr__(self, "options", tuple(options))
+        if self.llvm:
+            object.__setattr__(self, "llvm", libllvm.path_of(self.llvm))
         _check_choice("what a job emits", self.emit, Emit)
         _check_choice("a job's relocation model", self.reloc, Reloc)
         _check_choice("a job's code model", self.code_model, CodeModel)
         if self.cpu == "native":
-            from llvmlite import binding  # importing optctx works without llvmlite, here and below
-
-            object.__setattr__(self, "cpu", binding.get_host_cpu_name())
-            object.__setattr__(self, "features", self.features or binding.get_host_cpu_features().flatten())
+            cpu, features = _this_machine(self.llvm)
+            object.__setattr__(self, "cpu", cpu)
+            object.__setattr__(self, "features", self.features or features)
 
     @property
     def target(self) -> dict[str, Any]:
@@ -90,6 +93,15 @@ class Job:
         target's.
         """
         return bool(self.cpu or self.features) or self.code_model not in _SUPPORTED
+
+
+def _this_machine(llvm: str) -> tuple[str, str]:
+    """Name the processor and its features, as this LLVM does."""
+    if llvm:
+        return libllvm.open(llvm).this_machine()
+    from llvmlite import binding  # importing optctx works without llvmlite, here and below
+
+    return binding.get_host_cpu_name(), binding.get_host_cpu_features().flatten()
 
 
 def _check_choice(what: str, value: object, kind: Any) -> None:
@@ -135,7 +147,7 @@ def initialise_targets() -> None:
     binding.initialize_native_asmparser()  # for inline assembly
 
 
-def unchecked(triple: str, cpu: str, features: str, code_model: CodeModel) -> None:
+def unchecked(triple: str, job: Job) -> None:
     """Accept every target."""
 
 
@@ -163,12 +175,16 @@ def compile_unchecked(
 
     LLVM prints a message for a processor or feature that it does not know, and may exit, as it does for a
     code model that the target does not have. `check` is called before LLVM sees those that the job names.
-    `prepare` is called with the job's own LLVMContext, before anything is in it.
+    `prepare` is called with the job's own LLVMContext, before anything is in it; not with that of an LLVM
+    besides llvmlite's.
     """
-    initialise_targets()
     started = time.perf_counter()
     try:
-        ir, code, instructions = run_in_task(native_api().image, _compile, job, check, prepare)
+        if job.llvm:
+            ir, code, instructions = _compile_by_llvm_c(job, check)
+        else:
+            initialise_targets()
+            ir, code, instructions = run_in_task(native_api().image, _compile, job, check, prepare)
     except OptctxError as error:
         return Result(error=str(error), seconds=time.perf_counter() - started)
     return Result(ir, code, instructions, seconds=time.perf_counter() - started)
@@ -197,6 +213,35 @@ def _compile(job: Job, check: CheckTarget, prepare: Prepare) -> tuple[str | None
         run_passes(module, job.passes, target_machine=machine)
         instructions = instruction_count(module)  # before emission, which changes the module
         return *_emit(job, module, machine), instructions
+
+
+def _compile_by_llvm_c(job: Job, check: CheckTarget) -> tuple[str | None, bytes, int]:
+    llvm = libllvm.open(job.llvm)
+    with llvm.parse(job.ir) as module:
+        triple = job.triple or module.triple
+        _check_features(job)
+        if job.is_checked:
+            check(triple, job)
+        target = job.cpu, job.features, job.opt_level, job.reloc, job.code_model
+        with llvm.target_machine(triple, *target) as machine:
+            module.take_target(machine)
+            llvm.run_passes(module, job.passes, machine)
+            instructions = module.instruction_count()
+            ir = str(module) if job.emit in ("ir", "both") else None
+            if job.emit in ("object", "both"):
+                return ir, llvm.emit_object(module, machine), instructions
+            if job.emit == "assembly":
+                return ir, llvm.emit_assembly(module, machine).encode(), instructions
+            return ir, b"", instructions
+
+
+def check_llvmlites(job: Job) -> None:
+    """Raise OptctxError for a job of another LLVM than llvmlite's."""
+    if job.llvm:
+        raise OptctxError(
+            f"cannot experiment with {job.llvm}: experiments compile with llvmlite's LLVM; compile on "
+            "threads, in scopes with `image=`, and compare with FreshProcess"
+        )
 
 
 def _prepared(job: Job, prepare: Prepare) -> ModuleRef:
@@ -253,7 +298,7 @@ def make_target_machine(job: Job, module: ModuleRef, check: CheckTarget) -> Targ
     target = target_of(triple)
     _check_features(job)
     if job.is_checked:
-        check(triple, job.cpu, job.features, job.code_model)
+        check(triple, job)
     try:
         machine = target.create_target_machine(
             job.cpu, job.features, opt=job.opt_level, reloc=job.reloc, codemodel=job.code_model

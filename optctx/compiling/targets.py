@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable
 from dataclasses import replace
 
-from optctx.compiling.job import CodeModel, Job, Result
+from optctx.compiling.job import Job, Result
 from optctx.errors import clipped, shown
 
 Compile = Callable[[Job], Result]  # in a fresh process
@@ -38,7 +38,7 @@ def target_problem(compile: Compile, job: Job) -> Result | None:
     module that LLVM cannot read and a triple that it does not know are not reported here.
     """
     triple = job.triple
-    plain = Job(_TRIAL, "verify", triple=triple) if triple else Job(job.ir, "verify")
+    plain = Job(_TRIAL if triple else job.ir, "verify", triple=triple, llvm=job.llvm)
     module = compile(replace(plain, emit="ir"))
     if module.died:
         return _untried(job, module)
@@ -48,7 +48,7 @@ def target_problem(compile: Compile, job: Job) -> Result | None:
         found = _TRIPLE.search(module.ir or "")
         assert found is not None, "LLVM prints a module without its triple"
         triple = found["triple"]
-    trial = compile(trial_of(triple, job.cpu, job.features, job.code_model))
+    trial = compile(trial_of(triple, job))
     if trial.end in ("lost", "timed out"):
         return _untried(job, trial)
     problem = _judged(job, triple, trial)
@@ -83,8 +83,16 @@ def _judged(job: Job, triple: str, trial: Result) -> str:
     return f"cannot compile for the {what} {shown(word)}: it is no {what} of {triple}; {listed}"
 
 
-def trial_of(triple: str, cpu: str, features: str, code_model: CodeModel) -> Job:
-    """A job that LLVM compiles if it has the processor, the features and the code model."""
-    ir = _TRIAL if code_model == "default" else _CALLING
-    job = Job(ir, "verify", triple=triple, cpu=cpu, features=features, emit="assembly")
-    return replace(job, code_model=code_model)
+def trial_of(triple: str, job: Job) -> Job:
+    """A job that LLVM compiles if it has the job's processor, features and code model."""
+    ir = _TRIAL if job.code_model == "default" else _CALLING
+    return Job(
+        ir,
+        "verify",
+        triple=triple,
+        cpu=job.cpu,
+        features=job.features,
+        emit="assembly",
+        code_model=job.code_model,
+        llvm=job.llvm,
+    )

@@ -21,7 +21,7 @@ from optctx.children.limits import Limits as ChildLimits
 from optctx.children.pool import Pool, SharedPool
 from optctx.compiling import FreshProcess, Job, Result, answered, compile_unchecked
 from optctx.compiling.fresh import load_llvm, move_to, refused_reading
-from optctx.compiling.job import pipeline_error
+from optctx.compiling.job import check_llvmlites, pipeline_error
 from optctx.compiling.targets import target_problem
 from optctx.errors import EndedEarlyError, OptctxError, UnsupportedImageError
 from optctx.lab.outcome import Answer, Limits, verified
@@ -91,7 +91,9 @@ def make_plan(
 
 
 def judge_targets(jobs: Mapping[str, Job]) -> None:
-    """Raise OptctxError for the first job whose target LLVM does not have."""
+    """Raise OptctxError for the first job of another LLVM, or whose target LLVM does not have."""
+    for job in jobs.values():
+        check_llvmlites(job)
     suspects = {name: job for name, job in jobs.items() if job.is_checked}
     if not suspects:
         return

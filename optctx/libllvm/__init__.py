@@ -10,6 +10,6 @@ target machine on one thread at a time. llvmlite is not needed.
 """
 
 from optctx.libllvm.files import Installed, installed
-from optctx.libllvm.llvm import LibLLVM, Module, TargetMachine, open
+from optctx.libllvm.llvm import LibLLVM, Module, TargetMachine, open, path_of
 
-__all__ = ["Installed", "LibLLVM", "Module", "TargetMachine", "installed", "open"]
+__all__ = ["Installed", "LibLLVM", "Module", "TargetMachine", "installed", "open", "path_of"]

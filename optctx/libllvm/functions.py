@@ -37,6 +37,19 @@ _FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "LLVMGetBufferStart": (c_void_p, (c_void_p,)),
     "LLVMGetBufferSize": (c_size_t, (c_void_p,)),
     "LLVMDisposeMemoryBuffer": (None, (c_void_p,)),
+    "LLVMGetTargetMachineTriple": (_TEXT, (c_void_p,)),
+    "LLVMGetTarget": (c_void_p, (c_void_p,)),
+    "LLVMSetTarget": (None, (c_void_p, c_char_p)),
+    "LLVMCreateTargetDataLayout": (c_void_p, (c_void_p,)),
+    "LLVMSetModuleDataLayout": (None, (c_void_p, c_void_p)),
+    "LLVMDisposeTargetData": (None, (c_void_p,)),
+    "LLVMGetHostCPUName": (_TEXT, ()),
+    "LLVMGetHostCPUFeatures": (_TEXT, ()),
+    **{
+        f"LLVMGet{which}": (c_void_p, (c_void_p,))
+        for what in ("Function", "BasicBlock", "Instruction")
+        for which in (f"First{what}", f"Next{what}")
+    },
     "LLVMParseCommandLineOptions": (None, (c_int, POINTER(c_char_p), c_char_p)),
 }
 _TARGETS = (

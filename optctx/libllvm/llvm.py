@@ -35,8 +35,8 @@ from optctx.values.texts import Texts, check_occurrence, has_text
 
 # As LLVM-C numbers them.
 _SEVERITIES = ("error", "warning", "remark", "note")
-_RELOCS = {"default": 0, "static": 1, "pic": 2, "dynamic-no-pic": 3}
-_CODE_MODELS = {"default": 0, "jit": 1, "tiny": 2, "small": 3, "kernel": 4, "medium": 5, "large": 6}
+_RELOCS = {"default": 0, "static": 1, "pic": 2, "dynamicnopic": 3}
+_CODE_MODELS = {"default": 0, "jitdefault": 1, "tiny": 2, "small": 3, "kernel": 4, "medium": 5, "large": 6}
 _RETURN_STATUS = 2  # what LLVM's verifier does about a broken module
 
 
@@ -54,19 +54,25 @@ def open(library: str | os.PathLike[str]) -> LibLLVM:
         OptctxError: No such file, or one that is no LLVM with LLVM-C; or a version that none or several of
             the libraries have that `installed` lists.
     """
-    name = os.fspath(library)
-    path = os.path.realpath(_path_of(name) if re.fullmatch(r"\d[\d.]*", name) else name)
-    if not os.path.isfile(path):
-        raise OptctxError(
-            f"cannot open {shown(name)} as an LLVM: no such file; `optctx.libllvm.installed()` lists files"
-        )
+    path = path_of(library)
     with _lock:
         if path not in _opened:
             _opened[path] = LibLLVM(path)
         return _opened[path]
 
 
-def _path_of(version: str) -> str:
+def path_of(library: str | os.PathLike[str]) -> str:
+    """Find the file that `open` loads. Raises OptctxError as it does."""
+    name = os.fspath(library)
+    path = os.path.realpath(_installed_path(name) if re.fullmatch(r"\d[\d.]*", name) else name)
+    if not os.path.isfile(path):
+        raise OptctxError(
+            f"cannot open {shown(name)} as an LLVM: no such file; `optctx.libllvm.installed()` lists files"
+        )
+    return path
+
+
+def _installed_path(version: str) -> str:
     """Find the library of a version, among those that can be used if there are any."""
     known = installed()
     fitting = [each for each in known if f"{each.version}.".startswith(f"{version.rstrip('.')}.")]
@@ -129,6 +135,40 @@ class Module(_Owned):
     def __str__(self) -> str:
         """Print the module as LLVM does."""
         return self.llvm._taken(self.llvm._c.LLVMPrintModuleToString(self.address))
+
+    @property
+    def triple(self) -> str:
+        """For which the module is; empty if it does not say."""
+        return ctypes.string_at(self.llvm._c.LLVMGetTarget(self.address)).decode()
+
+    def take_target(self, machine: TargetMachine) -> None:
+        """Give the module the triple and the data layout of a machine, by which passes go."""
+        c, machine_at = self.llvm._c, self.llvm._address(machine, TargetMachine)
+        triple = self.llvm._taken(c.LLVMGetTargetMachineTriple(machine_at))
+        c.LLVMSetTarget(self.address, triple.encode())
+        layout = c.LLVMCreateTargetDataLayout(machine_at)
+        c.LLVMSetModuleDataLayout(self.address, layout)
+        c.LLVMDisposeTargetData(layout)
+
+    def instruction_count(self) -> int:
+        """Count the IR instructions, over all functions."""
+        c = self.llvm._c
+
+        def each(first: Any, following: Any, of: int) -> Iterator[int]:
+            at = first(of)
+            while at:
+                yield at
+                at = following(at)
+
+        functions = each(c.LLVMGetFirstFunction, c.LLVMGetNextFunction, self.address)
+        blocks = (
+            block
+            for function in functions
+            for block in each(c.LLVMGetFirstBasicBlock, c.LLVMGetNextBasicBlock, function)
+        )
+        return sum(
+            1 for block in blocks for _ in each(c.LLVMGetFirstInstruction, c.LLVMGetNextInstruction, block)
+        )
 
     def _check(self) -> None:
         """Take what LLVM has said since the last time. Raises OptctxError for an error."""
@@ -248,8 +288,8 @@ class LibLLVM:
             cpu: As for `llc -mcpu`. LLVM prints a warning for one that it does not know.
             features: As for `llc -mattr`, such as "+avx2".
             opt_level: 0 to 3.
-            reloc: "pic", "static", "dynamic-no-pic" or "default".
-            code_model: "default", "jit", "tiny", "small", "kernel", "medium" or "large".
+            reloc: "pic", "static", "dynamicnopic" or "default".
+            code_model: "default", "jitdefault", "tiny", "small", "kernel", "medium" or "large".
 
         Raises OptctxError for a triple that this LLVM has no target for, or another bad argument.
         """
@@ -269,7 +309,7 @@ class LibLLVM:
     def set_option(self, argument: str) -> None:
         """Set an option for the whole process, such as "-unroll-count=4"; inside a scope, until it ends.
 
-        LLVM ends the process for a mistake, so each is looked for before.
+        LLVM-C ignores mistakes, so each is looked for before.
 
         Raises:
             UnknownOptionError: No option of this LLVM has the name.
@@ -284,6 +324,10 @@ class LibLLVM:
         words = [b"optctx", *(word.encode() for word in process_args(engine, [argument]))]
         with self._in_scope_of_task():
             self._c.LLVMParseCommandLineOptions(len(words), (c_char_p * len(words))(*words), b"")
+
+    def this_machine(self) -> tuple[str, str]:
+        """Name the processor that this process runs on, and its features, as `target_machine` takes them."""
+        return self._taken(self._c.LLVMGetHostCPUName()), self._taken(self._c.LLVMGetHostCPUFeatures())
 
     def _emit(self, module: Module, machine: TargetMachine, as_object: bool) -> bytes:
         c, buffer, words = self._c, c_void_p(), c_void_p()
@@ -374,5 +418,5 @@ def _check_unscoped(option: RegisteredOption, name: str, texts: Texts) -> None:
             given = shown(f"-{name}" if text is None else f"-{name}={text}")
             raise OptionValueError(
                 f"cannot set {given}: contexts cannot hold this option, and optctx cannot tell whether LLVM "
-                "would end the process for this value; only flags, whole numbers and choices can be set"
+                "would ignore this value; only flags, whole numbers and choices can be set"
             )

@@ -123,7 +123,7 @@ def prepared() -> None:
     """In the server."""
     scoped.scoped_outcome = _inside
     fresh.compile_job = _Stock.compile  # type: ignore[assignment]
-    stability.set_process_options = _Stock.set_company_options
+    stability.set_process_options = _Stock.set_company_options  # type: ignore[assignment]
     stability.compile_job = _Stock.compile_company  # type: ignore[assignment]
     initialise()
 

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 
 from optctx.compiling import Job, check_readable
-from optctx.compiling.job import parse_module
+from optctx.compiling.job import check_llvmlites, parse_module
 from optctx.errors import OptctxError, shown
 from optctx.wording import counted, printable
 
@@ -109,6 +109,7 @@ def find_kernel(job: Job, harness: Harness, file: str) -> Kernel:
     """
     from llvmlite import binding  # importing optctx works without llvmlite
 
+    check_llvmlites(job)
     check_readable(job.ir)
     with parse_module(job.ir, binding.create_context()) as module:
         function = _callable(harness.entry or _only_function(module), module)

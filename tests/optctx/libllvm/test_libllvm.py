@@ -9,6 +9,7 @@ import asyncio
 import ctypes
 import gc
 import hashlib
+import itertools
 import os
 import pathlib
 import random
@@ -19,16 +20,19 @@ import sys
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
+from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, get_args
 
 import llvmlite.binding
 import pytest
 
 import optctx
 from optctx import OptctxError, OptionContext, libllvm, registry
+from optctx.compiling import Emit, FreshProcess, Job, Result, compile_job
 from optctx.compiling.facts import load_facts
 from optctx.lab.command.main import main
+from optctx.lab.rank import rank
 from optctx.libllvm import LibLLVM
 from tests.support.forking import fork, run_and_end
 from tests.support.ir_texts import COUNTED, SCALE, X86
@@ -176,7 +180,7 @@ def test_what_llvm_refuses_is_an_error_with_its_words(library: str, tmp_path: pa
         "OptctxError: expected reloc to be one of 'default', 'static', ": lambda: llvm.target_machine(
             reloc="no"
         ),
-        "OptctxError: expected code_model to be one of 'default', 'jit'": (
+        "OptctxError: expected code_model to be one of 'default', 'jitdefault'": (
             lambda: llvm.target_machine(code_model="no")
         ),
     }
@@ -231,6 +235,53 @@ def test_scopes_and_bindings_reach_it_on_several_threads(library: str) -> None:
     llvm.set_option("-unroll-count=4")
     assert compiled(llvm, COUNTED) == expected[4]
     assert registry(llvm.image)["unroll-count"].value == 4
+
+
+@forked
+def test_jobs_compile_with_it_on_threads_as_in_fresh_processes(library: str) -> None:
+    texts = [COUNTED, (ROOT / "examples" / "kernel.ll").read_text()]
+    sets = (), ("-unroll-count=4",), ("-unroll-count=2", "-force-vector-width=4"), ("-inline-threshold=0",)
+    jobs = [
+        Job(text, options=options, cpu=cpu, emit=emit, llvm=library)
+        for text, options, cpu, emit in itertools.product(texts, sets, ("", "haswell"), get_args(Emit))
+    ]
+    image = libllvm.open(library).image
+
+    def both(job: Job) -> tuple[Result, Result]:
+        with OptionContext.from_args(job.options, image=image):
+            return compile_job(replace(job, options=())), fresh.compile(job)
+
+    with FreshProcess() as fresh, ThreadPoolExecutor(4) as pool:
+        results = list(pool.map(both, jobs))
+    assert [job for job, (thread, alone) in zip(jobs, results, strict=True) if thread != alone] == []
+    assert {thread.error for thread, _ in results} == {None}
+    outputs: dict[object, set[object]] = {(job.ir, job.cpu, job.emit): set() for job in jobs}
+    for job, (thread, _) in zip(jobs, results, strict=True):
+        outputs[job.ir, job.cpu, job.emit].add((thread.ir, thread.code, thread.instructions))
+    assert min(map(len, outputs.values())) >= 2, "the options matter"
+    same = Job(COUNTED, "verify", emit="none")
+    assert compile_job(replace(same, llvm=library)) == compile_job(same), "the number of instructions"
+
+
+@forked
+def test_what_is_wrong_with_a_job_is_its_error(library: str) -> None:
+    with FreshProcess() as fresh:
+        for job, says in [
+            (Job("define", llvm=library), "cannot read the module: LLVM says: "),
+            (Job(COUNTED, "no-pass", llvm=library), "cannot run the pass pipeline 'no-pass': LLVM says: "),
+            (Job(COUNTED, cpu="z80", llvm=library), "the processor 'z80'"),
+            (Job(COUNTED, features="+z", llvm=library), "the feature '+z'"),
+            (Job(COUNTED, triple="aarch64", llvm=library), "cannot make a target machine: LLVM says: "),
+        ]:
+            assert says in str(compile_job(job).error)
+            assert says in str(fresh.compile(job).error)
+        wrong = fresh.compile(Job(COUNTED, options=("-unroll-cunt=4",), llvm=library))
+        assert (wrong.end, "Did you mean '--unroll-count=4'" in wrong.stderr) == ("crashed", True)
+    native = Job(COUNTED, cpu="native", llvm=library)
+    assert compile_job(native).code
+    assert native.cpu != "native"
+    assert "no such file" in error_of(lambda: Job(COUNTED, llvm="/no/libLLVM.so"))
+    assert f"cannot experiment with {library}: " in error_of(lambda: rank(Job(COUNTED, llvm=library)))
 
 
 @forked
@@ -304,6 +355,7 @@ def test_no_mistake_ends_the_process(library: str) -> None:
     assert 0 < refused < 7 * len(registry(llvm.image))
 
 
+@forked
 def test_the_command_lists_its_options_and_compares_them_with_llvmlites(
     library: str, tmp_path: pathlib.Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -338,11 +390,13 @@ with OptionContext(unroll_count=4, image=llvm.image), llvm.parse(sys.argv[2]) as
     assert (done.returncode, done.stdout, done.stderr) == (0, "4\n", "")
 
 
-def test_the_program_of_the_guide_prints_what_stands_beside_it(library: str) -> None:
+def test_the_programs_of_the_guide_print_what_stands_beside_them(library: str) -> None:
     page = (ROOT / "docs" / "guide" / "own-llvm.md").read_text()
-    (program,), (output,) = (
+    programs, (output,) = (
         re.findall(rf"^```{kind}\n(.*?)^```$", page, re.S | re.M) for kind in ("py", "text")
     )
+    assert len(programs) == 2
+    program = "\n".join(programs)
     assert "/opt/llvm/lib/libLLVM.so" in program
     done = python_process("-c", program.replace("/opt/llvm/lib/libLLVM.so", library))
     assert (done.returncode, done.stdout, done.stderr) == (0, output, "")
