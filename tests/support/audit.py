@@ -9,6 +9,7 @@ from optctx._native import AuditBase, AuditReport, Role, Seen, Space, demangle
 from optctx.engine.attach import attach
 from optctx.engine.engine import Engine
 from optctx.errors import OptctxError
+from optctx.image.loaded import Image
 
 
 class AuditError(OptctxError, RuntimeError):
@@ -49,6 +50,7 @@ class AuditBlock(AuditBase):
     """The block that `audit()` returns. Starting and ending the audit are one native step each."""
 
     _engine: Engine | None = None
+    image: Image | None = None
     _space: Space
     _audit: Audit
 
@@ -60,7 +62,7 @@ class AuditBlock(AuditBase):
         """Called by `__enter__`: everything but the start."""
         if self._engine is not None:
             raise AuditError("cannot enter this audit again: it was entered before; call audit() again")
-        engine = attach()
+        engine = attach(self.image)
         self._engine, self._space, self._audit = engine, engine.space, Audit()
         return self._audit
 
@@ -82,8 +84,8 @@ class AuditBlock(AuditBase):
             )
 
 
-def audit() -> AuditBlock:
-    """Watches every access to LLVM's own option storage until the block ends; `with` gives what was seen.
+def audit(image: Image | None = None) -> AuditBlock:
+    """Watches every access to an LLVM's own option storage until the block ends; `with` gives what was seen.
 
     Reaches every thread, and slows down whatever touches the pages that hold options. Use it with one
     compiling thread: while an access of one thread is let through, what another does on the same page is not
@@ -92,7 +94,9 @@ def audit() -> AuditBlock:
     Raises AuditError, with nothing changed, while another audit is on or where pages cannot be protected; at
     the end of the block, with everything put back, if accesses may have been missed.
     """
-    return AuditBlock()
+    block = AuditBlock()
+    block.image = image
+    return block
 
 
 def _fill(audit: Audit, engine: Engine, report: AuditReport) -> None:

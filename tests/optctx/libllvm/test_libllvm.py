@@ -31,9 +31,11 @@ import optctx
 from optctx import OptctxError, OptionContext, libllvm, registry
 from optctx.compiling import Emit, FreshProcess, Job, Result, compile_job
 from optctx.compiling.facts import load_facts
+from optctx.engine.attach import attach
 from optctx.lab.command.main import main
 from optctx.lab.rank import rank
 from optctx.libllvm import LibLLVM
+from tests.support.audit import audit
 from tests.support.forking import fork, run_and_end
 from tests.support.ir_texts import COUNTED, SCALE, X86
 from tests.support.processes import forked, output_of, python_process
@@ -282,6 +284,22 @@ def test_what_is_wrong_with_a_job_is_its_error(library: str) -> None:
     assert native.cpu != "native"
     assert "no such file" in error_of(lambda: Job(COUNTED, llvm="/no/libLLVM.so"))
     assert f"cannot experiment with {library}: " in error_of(lambda: rank(Job(COUNTED, llvm=library)))
+
+
+@forked
+def test_no_read_is_missed(library: str) -> None:
+    llvm = libllvm.open(library)
+    with (
+        audit(llvm.image) as seen,
+        OptionContext(unroll_count=4, regalloc="basic", image=llvm.image),
+    ):
+        compiled(llvm, COUNTED)
+    assert seen.accesses == []
+    assert seen.neighbours > 1_000
+    option = attach(llvm.image).options["unroll-count"]
+    with audit(llvm.image) as seen, OptionContext(unroll_count=4, image=llvm.image):
+        ctypes.c_uint.from_address(option.place.address).value  # noqa: B018  as a missed instruction
+    assert [(access.option, access.count) for access in seen.accesses] == [("unroll-count", 1)]
 
 
 @forked
