@@ -48,6 +48,7 @@ def input_key(engine: Engine, job: Job) -> str:
     fields: dict[str, Any] = asdict(job)
     source = fields.pop("ir")
     fields.pop("options")  # they come from the context
+    fields.pop("llvm")  # llvmlite's, by its build id
     text = source if isinstance(source, bytes) else source.encode()
     parts = [_FORMAT, engine.image.build_id, binding.get_process_triple(), process_texts(engine), fields]
     parts.append(attributes_policy())  # decides which functions compile under options of their own
