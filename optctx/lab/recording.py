@@ -10,6 +10,7 @@ import msgspec
 from optctx import OptionContext, Read, Unread, record
 from optctx.compiling import Job, compile_unchecked, why_passes_skip
 from optctx.compiling.facts import text
+from optctx.compiling.job import check_llvmlites
 from optctx.errors import OptctxError
 from optctx.process import NOT_RUN
 from optctx.wording import ALL_OPTNONE
@@ -42,6 +43,7 @@ def recorded(_: object, job: Job) -> Recorded:
 
     LLVM knows the job's target. Raises OptctxError if LLVM refuses the job.
     """
+    check_llvmlites(job)
     context = OptionContext.from_args(job.options)
     with context, record() as log:
         result = compile_unchecked(replace(job, options=()))

@@ -17,6 +17,7 @@ from optctx.children.death import End, last_words
 from optctx.compiling import FreshProcess, Job, Result
 from optctx.compiling.facts import INTEGER_RANGES, arguments
 from optctx.compiling.fresh import MOST_SECONDS
+from optctx.compiling.job import check_llvmlites
 from optctx.errors import Interrupted, OptctxError
 from optctx.lab.outcome import Limits
 from optctx.lab.program import Programs, object_words, with_object
@@ -114,6 +115,7 @@ def reduce_options(
     Nothing reaches this process or its options. Raises OptctxError as `smallest` does, and Interrupted, with
     what was found so far, after Ctrl-C.
     """
+    check_llvmlites(job)
     given = arguments(job.options)
     with ExitStack() as stack:
         # Left in this order, tries that wait are answered at once: nothing goes on after Ctrl-C.

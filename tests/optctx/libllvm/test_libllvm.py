@@ -34,7 +34,9 @@ from optctx.compiling.facts import load_facts
 from optctx.engine.attach import attach
 from optctx.lab.command.main import main
 from optctx.lab.rank import rank
+from optctx.lab.reduce import reduce_options
 from optctx.libllvm import LibLLVM
+from optctx.testing.compiler import reads_of
 from tests.support.audit import audit
 from tests.support.forking import fork, run_and_end
 from tests.support.ir_texts import COUNTED, SCALE, X86
@@ -283,7 +285,8 @@ def test_what_is_wrong_with_a_job_is_its_error(library: str) -> None:
     assert compile_job(native).code
     assert native.cpu != "native"
     assert "no such file" in error_of(lambda: Job(COUNTED, llvm="/no/libLLVM.so"))
-    assert f"cannot experiment with {library}: " in error_of(lambda: rank(Job(COUNTED, llvm=library)))
+    for attempt in (rank, reads_of, partial(reduce_options, keeps=lambda job: True)):
+        assert f"cannot experiment with {library}: " in error_of(partial(attempt, Job(COUNTED, llvm=library)))
 
 
 @forked
