@@ -76,8 +76,11 @@ def make_plan(
     """Plan to compile jobs, by the names of their files, under the options of `base`.
 
     `pipelines`: each job is planned with each of them; by default with its own. Function attributes count as
-    they do in this process. Raises OptctxError for the first target that LLVM does not take.
+    they do in this process. Raises OptctxError for the first target that LLVM does not take, and
+    for a job of another LLVM than llvmlite's.
     """
+    for job in jobs.values():
+        check_llvmlites(job)
     judge_targets(jobs)
     planned: dict[str, Job] = {}
     for name, job in jobs.items():
@@ -91,9 +94,7 @@ def make_plan(
 
 
 def judge_targets(jobs: Mapping[str, Job]) -> None:
-    """Raise OptctxError for the first job of another LLVM, or whose target LLVM does not have."""
-    for job in jobs.values():
-        check_llvmlites(job)
+    """Raise OptctxError for the first job whose target LLVM does not have."""
     suspects = {name: job for name, job in jobs.items() if job.is_checked}
     if not suspects:
         return

@@ -7,10 +7,9 @@ from dataclasses import replace
 
 import msgspec
 
-from optctx import OptionContext, Read, Unread, record
+from optctx import OptionContext, Read, Unread, libllvm, record
 from optctx.compiling import Job, compile_unchecked, why_passes_skip
 from optctx.compiling.facts import text
-from optctx.compiling.job import check_llvmlites
 from optctx.errors import OptctxError
 from optctx.process import NOT_RUN
 from optctx.wording import ALL_OPTNONE
@@ -43,17 +42,17 @@ def recorded(_: object, job: Job) -> Recorded:
 
     LLVM knows the job's target. Raises OptctxError if LLVM refuses the job.
     """
-    check_llvmlites(job)
-    context = OptionContext.from_args(job.options)
-    with context, record() as log:
+    image = libllvm.open(job.llvm).image if job.llvm else None
+    context = OptionContext.from_args(job.options, image=image)
+    with context, record(image) as log:
         result = compile_unchecked(replace(job, options=()))
     if result.error is not None:
         raise OptctxError(result.error)
-    skipped = why_passes_skip(job.ir)
+    skipped = "" if job.llvm else why_passes_skip(job.ir)
     unread = log.unread
     if skipped:  # said once for the file, and no pass of the pipeline would have helped
         unread = [replace(each, cause=_said_once(each.cause)) for each in unread]
-    elif unread:
+    elif unread and not job.llvm:
         skipped = why_passes_skip(job.ir, partly=True)
     return Recorded(tuple(log.reads.values()), tuple(unread), skipped)
 

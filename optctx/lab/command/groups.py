@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, ClassVar
 
-from optctx import OptionContext
+from optctx import OptionContext, libllvm
 from optctx.compiling import Job
 from optctx.errors import OptctxError, UntrustedOptionError, shown
 from optctx.lab.command.console import encodable
@@ -70,8 +71,9 @@ class Input:
                 raise OptctxError(f"cannot use --{name}: expected UTF-8, found {shown(text)}")
         return Job("", self.pipelines[0], **target_of(self.llc))
 
-    def job(self, path: str, *, pipelines: bool = False) -> Job:
+    def job(self, path: str, *, pipelines: bool = False, llvm: str = "") -> Job:
         """The job for a file. `pipelines`: the caller tries each of `self.pipelines`; else there is one.
+        `llvm`: as in `Job`.
 
         Raises OptctxError for a file that cannot be read or compiled.
         """
@@ -79,7 +81,7 @@ class Input:
             raise OptctxError(
                 f"this command takes one --passes, found {len(self.passes)}; write one pipeline, with commas"
             )
-        target = self.target()
+        target = replace(self.target(), llvm=llvm)
         return replace(target, ir=read_input(path, target, self.clang))
 
     def jobs(self, paths: Sequence[str]) -> dict[str, Job]:
@@ -113,22 +115,24 @@ class Base:
         metavar="FILE",
     )
 
-    def context(self) -> OptionContext:
-        """The context.
+    def context(self, llvm: str = "") -> OptionContext:
+        """The context. `llvm`: of which LLVM, as in `Job`.
 
         Raises OptctxError for an option or a value that this LLVM does not have, for one that is set twice,
         and for a file that cannot be used.
         """
-        words, loaded = self._words(), []
+        image = libllvm.open(llvm).image if llvm else None
+        read = partial(OptionContext.from_args, image=image)
+        words, loaded = self._words(read), []
         if self.load is not None:
-            loaded = self._loaded(self.load).args()
+            loaded = self._loaded(partial(OptionContext.load, self.load, image=image)).args()
             loaded = [each for each in loaded if option_name(each) not in words]
-        return OptionContext.from_args([*loaded, *words.values()])
+        return read([*loaded, *words.values()])
 
     @staticmethod
-    def _loaded(path: str) -> OptionContext:
+    def _loaded(load: Callable[[], OptionContext]) -> OptionContext:
         try:
-            return OptionContext.load(path)
+            return load()
         except UntrustedOptionError as error:
             words = str(error).partition("; leave it out")[0]
             raise OptctxError(f"{words}; leave it out of the file, or give it with --set") from None
@@ -138,7 +142,7 @@ class Base:
         found = None if self.load is None else read_toml(self.load, _MOST_BYTES).get("passes")
         return found if isinstance(found, str) else None
 
-    def _words(self) -> dict[str, str]:
+    def _words(self, read: Callable[[list[str]], OptionContext]) -> dict[str, str]:
         """Name -> the argument as `opt` takes it, from NAME=VALUE, -NAME=VALUE and NAME."""
         words: dict[str, str] = {}
         for text in self.settings:
@@ -150,7 +154,7 @@ class Base:
                 raise OptctxError(f"option {shown(name)} is set twice; take one --set out")
             words[name] = f"-{name}{equals}{value.strip()}"
             if not equals:  # the next word is no value of this one
-                OptionContext.from_args([words[name]])
+                read([words[name]])
         return words
 
 
@@ -199,3 +203,12 @@ def out(*formats: str) -> Any:
     `formats`: by default "table", "json" and "csv"; the first is that of the command.
     """
     return group(Out, format={"choices": formats, "default": formats[0]} if formats else {})
+
+
+def llvm() -> Any:
+    """A field of a command's record for the LLVM that it is about."""
+    return setting(
+        "",
+        "another LLVM than llvmlite's: its file, or a version that is installed",
+        metavar="LLVM",
+    )

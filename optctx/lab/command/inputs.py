@@ -34,7 +34,7 @@ def read_input(path: str, target: Job, clang: str = "clang") -> str | bytes:
         raise OptctxError(
             f"cannot read {path}: expected LLVM IR as text in UTF-8 or as bitcode, found neither"
         ) from None
-    _check(path, module, target.triple, clang if source else "")
+    _check(path, module, target, clang if source else "")
     return module
 
 
@@ -93,13 +93,13 @@ _PARSING = re.compile(r"cannot read the module: LLVM IR parsing error <string>:(
 _BITCODE_PARSING = "cannot read the module: LLVM bitcode parsing error "
 
 
-def _check(path: str, module: str | bytes, triple: str, clang: str) -> None:
+def _check(path: str, module: str | bytes, target: Job, clang: str) -> None:
     """Raise OptctxError, with the file's name, for a module that LLVM refuses, or crashes on.
 
     `clang`: the program that made it.
     """
     try:
-        check_readable(module, triple)
+        check_readable(module, target.triple, target.llvm)
     except OptctxError as error:
         place = f"the bitcode of {path}" if isinstance(module, bytes) else path
         raise type(error)(_naming(path, place, str(error), clang)) from None

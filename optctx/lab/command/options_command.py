@@ -26,7 +26,7 @@ from optctx.compiling.facts import Facts, OptionFacts, facts, load_facts, text
 from optctx.errors import OptctxError, shown
 from optctx.lab.command.console import encodable, printed, say, show
 from optctx.lab.command.files import read_file
-from optctx.lab.command.groups import Out, out
+from optctx.lab.command.groups import Out, llvm, out
 from optctx.lab.rich_table import Table
 from optctx.lab.settings import argument, setting
 from optctx.wording import did_you_mean, nearest
@@ -63,9 +63,7 @@ class Arguments:
         flag="--against",
         metavar="FILE",
     )
-    llvm: str | None = setting(
-        None, "those of another LLVM: its file, or a version that is installed", metavar="LLVM"
-    )
+    llvm: str = llvm()
     out: Out = out()
 
 
@@ -85,8 +83,8 @@ def run(given: Arguments) -> None:
         _print_list(chosen)
 
 
-def _facts(llvm: str | None) -> Facts:
-    if llvm is None:
+def _facts(llvm: str) -> Facts:
+    if not llvm:
         return facts()
     opened = libllvm.open(llvm)
     return facts(opened.image, opened.version)

@@ -4,6 +4,7 @@ as long as LLVM does: Ctrl-C ends it. Exit status 2 for bad input, 130 after Ctr
 
     optctx record kernel.ll --set unroll-count=4 --set hexagon-initial-cfg-cleanup=false
     optctx record kernel.ll --passes 'default<O1>' --format json > read.json
+    optctx record kernel.ll --llvm build/lib/libLLVM.so
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from dataclasses import dataclass, replace
 from optctx.compiling import answered, llvm_pool
 from optctx.compiling.facts import text
 from optctx.lab.command.console import complain_printed, printed, say, show
-from optctx.lab.command.groups import Base, File, Input, Out, out
+from optctx.lab.command.groups import Base, File, Input, Out, llvm, out
 from optctx.lab.experiment import judge_targets
 from optctx.lab.recording import Recorded, recorded
 from optctx.lab.rich_table import Table
@@ -28,14 +29,16 @@ class Arguments(File):
 
     input: Input = group(Input)
     base: Base = group(Base)
+    llvm: str = llvm()
     out: Out = out()
 
 
 def run(given: Arguments) -> None:
     """Compile, and print the options that were read. Raises OptctxError and OSError."""
     llvm_pool()  # its server starts while this process reads the file
-    options = tuple(given.base.context().args())
-    job = replace(given.input.under(given.base).job(given.file), options=options, emit="object")
+    options = tuple(given.base.context(given.llvm).args())
+    job = given.input.under(given.base).job(given.file, llvm=given.llvm)
+    job = replace(job, options=options, emit="object")
     judge_targets({given.file: job})
     # What LLVM prints has names of the module in it, and LLVM may end the process.
     done = llvm_pool().call(recorded, job, gives=Recorded)

@@ -10,6 +10,7 @@ import ctypes
 import gc
 import hashlib
 import itertools
+import json
 import os
 import pathlib
 import random
@@ -285,8 +286,28 @@ def test_what_is_wrong_with_a_job_is_its_error(library: str) -> None:
     assert compile_job(native).code
     assert native.cpu != "native"
     assert "no such file" in error_of(lambda: Job(COUNTED, llvm="/no/libLLVM.so"))
-    for attempt in (rank, reads_of, partial(reduce_options, keeps=lambda job: True)):
+    for attempt in (rank, partial(reduce_options, keeps=lambda job: True)):
         assert f"cannot experiment with {library}: " in error_of(partial(attempt, Job(COUNTED, llvm=library)))
+
+
+@forked
+def test_what_it_reads_is_recorded(
+    library: str, tmp_path: pathlib.Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert "unroll-count" in reads_of(Job(COUNTED, llvm=library))
+    assert "unroll-count" not in reads_of(Job(COUNTED, "instcombine", llvm=library))
+    file = tmp_path / "counted.ll"
+    file.write_text(COUNTED)
+    command = ["record", str(file), "--llvm", library, "--format", "json"]
+    assert main([*command, "--set", "unroll-count=4", "--set", "aarch64-use-aa=false"]) == 2
+    assert "aarch64-use-aa" in capsys.readouterr().err, "it has no such target"
+    assert main([*command, "--set", "unroll-count=4", "--set", "enable-gvn-sink"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    read = {each["name"]: each["values"] for each in found["read"]}
+    assert read["unroll-count"] == [4]
+    assert len(read) > 200
+    assert main([*command, "--passes", "instcombine", "--set", "unroll-count=4"]) == 0
+    assert [each["name"] for each in json.loads(capsys.readouterr().out)["unread"]] == ["unroll-count"]
 
 
 @forked
