@@ -46,20 +46,20 @@ def thread_arguments(context: OptionContext) -> tuple[str, ...]:
     return command_line(context._layers.flat())
 
 
-def all_arguments(context: OptionContext) -> tuple[str, ...]:
+def all_arguments(context: OptionContext, image: Image | None = None) -> tuple[str, ...]:
     """As `thread_arguments`, with process-wide values of options that contexts cannot hold.
 
     Raises OptionValueError for a value without a text form.
     """
-    return command_line({**_process_texts(), **context._layers.flat()})
+    return command_line({**_process_texts(image), **context._layers.flat()})
 
 
-def _process_texts() -> dict[str, Texts]:
+def _process_texts(image: Image | None) -> dict[str, Texts]:
     from optctx.drifting import drift  # a process that compiles one job needs none
 
-    engine, texts = attach(), dict[str, Texts]()
-    for change in drift().values():
-        if registry()[change.name].scope != "process":
+    engine, texts = attach(image), dict[str, Texts]()
+    for change in drift(image).values():
+        if registry(image)[change.name].scope != "process":
             continue
         option = engine.resolve(find(engine, change.name))
         given = text_form(option, change.value) if change.readable else None

@@ -164,9 +164,9 @@ def load_facts(data: bytes, where: str) -> Facts:
         ) from None
 
 
-def build_id() -> str:
-    """The build id of llvmlite's LLVM. Attaches at first use. Raises UnsupportedImageError."""
-    return attach().image.build_id
+def build_id(image: Image | None = None) -> str:
+    """The build id of an LLVM, by default llvmlite's. Attaches at first use. Raises UnsupportedImageError."""
+    return attach(image).image.build_id
 
 
 def resolve(name: str) -> str:

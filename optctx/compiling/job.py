@@ -15,6 +15,7 @@ from optctx.children.death import End
 from optctx.children.frames import Source
 from optctx.errors import OptctxError, PassPipelineError, clipped, shown
 from optctx.hosts.llvmlite.compiling import emit, instruction_count, native_api, run_passes
+from optctx.image.loaded import Image
 from optctx.wording import ALL_OPTNONE, counted
 
 if TYPE_CHECKING:
@@ -88,11 +89,21 @@ class Job:
         return {name: getattr(self, name) for name in TARGET}
 
     @property
+    def image(self) -> Image | None:
+        """The LLVM to compile with, as every function of optctx's takes it."""
+        return image_of(self.llvm)
+
+    @property
     def is_checked(self) -> bool:
         """Whether it names a processor, features or a code model: LLVM may end the process for another
         target's.
         """
         return bool(self.cpu or self.features) or self.code_model not in _SUPPORTED
+
+
+def image_of(llvm: str) -> Image | None:
+    """The image of a libLLVM, as a job names it; None for llvmlite's."""
+    return libllvm.open(llvm).image if llvm else None
 
 
 def _this_machine(llvm: str) -> tuple[str, str]:
@@ -180,11 +191,7 @@ def compile_unchecked(
     """
     started = time.perf_counter()
     try:
-        if job.llvm:
-            ir, code, instructions = _compile_by_llvm_c(job, check)
-        else:
-            initialise_targets()
-            ir, code, instructions = run_in_task(native_api().image, _compile, job, check, prepare)
+        ir, code, instructions = _compile_anywhere(job, check, prepare)
     except OptctxError as error:
         return Result(error=str(error), seconds=time.perf_counter() - started)
     return Result(ir, code, instructions, seconds=time.perf_counter() - started)
@@ -192,16 +199,23 @@ def compile_unchecked(
 
 def pipeline_error(job: Job) -> str:
     """LLVM's error for the text of the job's pipeline; "" if it parses. Runs it on an empty module."""
-    initialise_targets()
+    # No processor: the job's may belong to the target that its own module names.
+    empty = replace(job, ir="", cpu="", features="", code_model="default", emit="none")
     try:
-        # No processor: the job's may belong to the target that its own module names.
-        empty = replace(job, ir="", cpu="", features="", code_model="default", emit="none")
-        run_in_task(native_api().image, _compile, empty, unchecked, _as_it_is)
+        _compile_anywhere(empty, unchecked, _as_it_is)
     except PassPipelineError as error:
         return str(error)
     except OptctxError:  # an error of a pass, which options may change
         return ""
     return ""
+
+
+def _compile_anywhere(job: Job, check: CheckTarget, prepare: Prepare) -> tuple[str | None, bytes, int]:
+    """(IR, code, number of instructions). Raises OptctxError."""
+    if job.llvm:
+        return _compile_by_llvm_c(job, check)
+    initialise_targets()
+    return run_in_task(native_api().image, _compile, job, check, prepare)
 
 
 def _compile(job: Job, check: CheckTarget, prepare: Prepare) -> tuple[str | None, bytes, int]:
@@ -239,8 +253,8 @@ def check_llvmlites(job: Job) -> None:
     """Raise OptctxError for a job of another LLVM than llvmlite's."""
     if job.llvm:
         raise OptctxError(
-            f"cannot experiment with {job.llvm}: experiments compile with llvmlite's LLVM; compile on "
-            "threads, in scopes with `image=`, and compare with FreshProcess"
+            f"cannot use {job.llvm} here: rank, tune, time and reduce compile with llvmlite's LLVM; "
+            "sweep and record take any"
         )
 
 

@@ -21,7 +21,7 @@ from optctx.children.limits import Limits as ChildLimits
 from optctx.children.pool import Pool, SharedPool
 from optctx.compiling import FreshProcess, Job, Result, answered, compile_unchecked
 from optctx.compiling.fresh import load_llvm, move_to, refused_reading
-from optctx.compiling.job import check_llvmlites, pipeline_error
+from optctx.compiling.job import image_of, pipeline_error
 from optctx.compiling.targets import target_problem
 from optctx.errors import EndedEarlyError, OptctxError, UnsupportedImageError
 from optctx.lab.outcome import Answer, Limits, verified
@@ -61,6 +61,11 @@ class Plan:
         """Of the jobs."""
         return tuple(job.passes for job in self.jobs)
 
+    @property
+    def llvm(self) -> str:
+        """Of all jobs, as each names it."""
+        return self.jobs[0].llvm
+
 
 def make_plan(
     jobs: Mapping[str, Job],
@@ -77,10 +82,9 @@ def make_plan(
 
     `pipelines`: each job is planned with each of them; by default with its own. Function attributes count as
     they do in this process. Raises OptctxError for the first target that LLVM does not take, and
-    for a job of another LLVM than llvmlite's.
+    for jobs of several LLVMs.
     """
-    for job in jobs.values():
-        check_llvmlites(job)
+    image = image_of(one_llvm(jobs))
     judge_targets(jobs)
     planned: dict[str, Job] = {}
     for name, job in jobs.items():
@@ -88,9 +92,17 @@ def make_plan(
             parts = [name] * (len(jobs) > 1) + [passes] * (len(pipelines) > 1)
             planned[": ".join(parts)] = replace(job, options=(), passes=passes)
     names = tuple(planned) if len(planned) > 1 else ()
-    given = tuple(planned.values()), all_arguments(base), attributes_policy(), limits, names
+    given = tuple(planned.values()), all_arguments(base, image), attributes_policy(), limits, names
     where = None if directory is None else os.fsencode(directory)
     return Plan(*given, output, noted, repeats, where)
+
+
+def one_llvm(jobs: Mapping[str, Job]) -> str:
+    """The LLVM of all these jobs, as each names it. Raises OptctxError if they have several."""
+    llvms = {job.llvm for job in jobs.values()}
+    if len(llvms) > 1:
+        raise OptctxError(f"cannot compile with several LLVMs in one experiment: {', '.join(sorted(llvms))}")
+    return llvms.pop()
 
 
 def judge_targets(jobs: Mapping[str, Job]) -> None:
@@ -140,8 +152,8 @@ class Experiment:
     def prepare(self, plan: Plan) -> None:
         """Take the plan. Raises OptctxError for the first job that LLVM refuses under any options."""
         self.plan = plan
-        if plan.arguments:
-            self.pool = self._stack.enter_context(Pool(attach_under, plan.arguments))
+        if plan.arguments or plan.llvm:
+            self.pool = self._stack.enter_context(Pool(attach_under, plan.arguments, plan.llvm))
         else:
             self.pool = _attached.running()
         _ = self.pool.process  # raises what its server finds wrong
@@ -248,9 +260,9 @@ class Experiment:
 
     def _reference(self, asked: Asked, base: OptionContext) -> Job:
         """What a fresh process compiles to compare."""
-        return replace(
-            self.plan.jobs[asked.job], options=all_arguments(OptionContext(asked.options, base=base))
-        )
+        job = self.plan.jobs[asked.job]
+        context = OptionContext(asked.options, base=base, image=job.image)
+        return replace(job, options=all_arguments(context, job.image))
 
     def _results(self) -> list[tuple[int, Done[Answer]]]:
         try:
@@ -317,14 +329,14 @@ def _judged(fresh: FreshProcess, trial: Trial, job: Job) -> Trial:
 
 def attach_once() -> None:
     """Prepare the server of experiments whose base is LLVM's."""
-    attach_under(())
+    attach_under((), "")
 
 
-def attach_under(arguments: tuple[str, ...]) -> None:
+def attach_under(arguments: tuple[str, ...], llvm: str) -> None:
     """Prepare a server under the options of the calling process, which come before attaching."""
     load_llvm()
-    set_process_options(arguments)
-    _attach("ignore")
+    set_process_options(arguments, image_of(llvm))
+    _attach(llvm, "ignore")
 
 
 # Of all experiments whose base is LLVM's: the next one begins at once.
@@ -334,15 +346,17 @@ _attached = SharedPool(attach_once)
 def begin(_: None, plan: Plan) -> Plan:
     """In a child: go where the plan compiles, and attach with the settings of the calling process."""
     move_to(plan.directory)
-    _attach(*plan.attributes)  # type: ignore[arg-type]
+    _attach(plan.llvm, *plan.attributes)  # type: ignore[arg-type]
     return plan
 
 
-def _attach(attributes: Attributes, *trust: str) -> None:
+def _attach(llvm: str, attributes: Attributes, *trust: str) -> None:
     """Attach with the settings of the calling process, which has issued the warnings already."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        attach(attributes=attributes, trust=[each for each in trust if each] if trust else None)
+        attach(
+            image_of(llvm), attributes=attributes, trust=[each for each in trust if each] if trust else None
+        )
 
 
 def check(_: None, plan: Plan, place: int) -> str:
@@ -366,7 +380,7 @@ def compile_one(plan: Plan, asked: Asked) -> Answer:
     """Compile one combination, on a thread of several or in a process of its own."""
     job = plan.jobs[asked.job]
     try:
-        with OptionContext(asked.options):
+        with OptionContext(asked.options, image=job.image):
             result, read = _recorded(job, plan.noted) if plan.noted else (compile_unchecked(job), None)
     except OptctxError as error:
         return Answer("failed", error=str(error))

@@ -13,6 +13,7 @@ from itertools import zip_longest
 
 from optctx import OptionContext, current
 from optctx.compiling import FreshProcess, Job
+from optctx.compiling.job import check_llvmlites
 from optctx.errors import EndedEarlyError, Interrupted, OptctxError
 from optctx.lab.candidates import Candidate, Chosen, NotTried, choose, given_values
 from optctx.lab.experiment import Asked, Experiment, Plan, make_plan
@@ -163,6 +164,7 @@ def rank(
         Interrupted: Ctrl-C while trials run, a KeyboardInterrupt. Its `partial` is the ranking so far.
         EndedEarlyError: The helper process is killed, or the file cannot be written; also with a `partial`.
     """
+    check_llvmlites(job)
     began, goal, given, base = time.monotonic(), goal_named(by), given_values(values), current()
     # What only the printing of IR reads is no candidate.
     job, limits = replace(job, options=(), emit="object"), limits.within(seconds)

@@ -11,8 +11,9 @@ from itertools import islice
 
 from optctx import OptionContext
 from optctx.compiling import Job
+from optctx.compiling.job import image_of
 from optctx.errors import Interrupted, OptctxError
-from optctx.lab.experiment import Asked, Experiment, Plan, make_plan
+from optctx.lab.experiment import Asked, Experiment, Plan, make_plan, one_llvm
 from optctx.lab.outcome import Answer, Limits, trial_of
 from optctx.lab.settings import positive
 from optctx.lab.space import DEFAULT, PASSES, Space, Value, overrides_of, parse_space
@@ -86,13 +87,14 @@ def sweep(
     if trials is not None:
         positive.check(trials)
     with Experiment() as experiment:  # it starts while the settings are judged
+        llvm = one_llvm(jobs)
         if isinstance(space, Space):
-            space.check()
+            space.check(llvm)
         else:
-            space = parse_space(space)
+            space = parse_space(space, llvm=llvm)
         grid = _grid(space, len(jobs), trials)
         jobs = {name: replace(each, emit="object") for name, each in jobs.items()}
-        goal, base = goal_named(by), OptionContext()
+        goal, base = goal_named(by), OptionContext(image=image_of(llvm))
         plan = make_plan(jobs, limits, base, pipelines=space.pipelines)
         identity = identity_of(
             "sweep",

@@ -7,8 +7,9 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, ClassVar
 
-from optctx import OptionContext, libllvm
+from optctx import OptionContext
 from optctx.compiling import Job
+from optctx.compiling.job import image_of
 from optctx.errors import OptctxError, UntrustedOptionError, shown
 from optctx.lab.command.console import encodable
 from optctx.lab.command.inputs import read_input
@@ -84,7 +85,7 @@ class Input:
         target = replace(self.target(), llvm=llvm)
         return replace(target, ir=read_input(path, target, self.clang))
 
-    def jobs(self, paths: Sequence[str]) -> dict[str, Job]:
+    def jobs(self, paths: Sequence[str], llvm: str = "") -> dict[str, Job]:
         """The jobs for several files, by the name of the file. The caller tries each of `self.pipelines`.
 
         Raises as `job` does.
@@ -93,7 +94,9 @@ class Input:
         for name in names:
             if names.count(name) > 1:
                 raise OptctxError(f"{name} is given twice; give it once")
-        return {name: self.job(path, pipelines=True) for name, path in zip(names, paths, strict=True)}
+        return {
+            name: self.job(path, pipelines=True, llvm=llvm) for name, path in zip(names, paths, strict=True)
+        }
 
 
 @dataclass(frozen=True)
@@ -121,7 +124,7 @@ class Base:
         Raises OptctxError for an option or a value that this LLVM does not have, for one that is set twice,
         and for a file that cannot be used.
         """
-        image = libllvm.open(llvm).image if llvm else None
+        image = image_of(llvm)
         read = partial(OptionContext.from_args, image=image)
         words, loaded = self._words(read), []
         if self.load is not None:

@@ -36,6 +36,7 @@ from optctx.engine.attach import attach
 from optctx.lab.command.main import main
 from optctx.lab.rank import rank
 from optctx.lab.reduce import reduce_options
+from optctx.lab.sweep import sweep
 from optctx.libllvm import LibLLVM
 from optctx.testing.compiler import reads_of
 from tests.support.audit import audit
@@ -287,7 +288,9 @@ def test_what_is_wrong_with_a_job_is_its_error(library: str) -> None:
     assert native.cpu != "native"
     assert "no such file" in error_of(lambda: Job(COUNTED, llvm="/no/libLLVM.so"))
     for attempt in (rank, partial(reduce_options, keeps=lambda job: True)):
-        assert f"cannot experiment with {library}: " in error_of(partial(attempt, Job(COUNTED, llvm=library)))
+        assert f"cannot use {library} here: rank, tune, time and reduce" in error_of(
+            partial(attempt, Job(COUNTED, llvm=library))
+        )
 
 
 @forked
@@ -308,6 +311,34 @@ def test_what_it_reads_is_recorded(
     assert len(read) > 200
     assert main([*command, "--passes", "instcombine", "--set", "unroll-count=4"]) == 0
     assert [each["name"] for each in json.loads(capsys.readouterr().out)["unread"]] == ["unroll-count"]
+
+
+@forked
+def test_a_sweep_compiles_with_it_and_agrees_with_fresh_processes(
+    library: str, tmp_path: pathlib.Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file, kept = tmp_path / "counted.ll", tmp_path / "trials"
+    file.write_text(COUNTED)
+    words = ["sweep", str(file), "--try", "unroll-count=2..5"]
+    own, more = [*words, "--llvm", library, "--format", "json"], ["--verify", "--keep", str(kept)]
+    assert main([*own, "--set", "regalloc=basic", *more]) == 0
+    trials = json.loads(capsys.readouterr().out)
+    assert [trial["agrees"] for trial in trials] == [True] * 4
+    llvm = libllvm.open(library)
+    for trial in trials:
+        options = ("-regalloc=basic", f"-unroll-count={trial['options']['unroll-count']}")
+        with OptionContext.from_args(options, image=llvm.image):
+            alone = compile_job(Job(COUNTED, llvm=library))
+        assert hashlib.sha256(alone.code).hexdigest() == trial["attributes"]["digest"]
+    assert len({trial["attributes"]["digest"] for trial in trials}) == 4
+    assert main([*words, "--set", "regalloc=basic", *more]) == 2
+    assert "its trials differ in versions" in capsys.readouterr().err
+    assert main([*own, "--passes", "no-pass"]) == 2
+    assert "cannot run the pass pipeline 'no-pass'" in capsys.readouterr().err
+    assert main([*own, "--try", "unroll-cunt=1"]) == 2
+    assert "among the" in capsys.readouterr().err
+    jobs = {"own": Job(COUNTED, llvm=library), "llvmlite's": Job(COUNTED)}
+    assert "several LLVMs in one experiment" in error_of(lambda: sweep(jobs, ["unroll-count=1,2"]))
 
 
 @forked
