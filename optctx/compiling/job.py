@@ -34,7 +34,6 @@ Prepare = Callable[["ContextRef"], None]
 # The fields of a Job that decide its target machine.
 TARGET = ("triple", "cpu", "features", "opt_level", "reloc", "code_model")
 _SUPPORTED: tuple[CodeModel, ...] = ("default", "small")  # by every target
-# Of the job, the module after its passes, and the job's target machine: the IR and the code that it asks for.
 
 
 @dataclass(frozen=True)

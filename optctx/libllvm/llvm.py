@@ -14,7 +14,9 @@ from typing import Any, Self
 
 from optctx import _native
 from optctx.engine.attach import attach, attached
+from optctx.engine.engine import Engine
 from optctx.errors import (
+    ContextMismatchError,
     OptctxError,
     OptionValueError,
     PassPipelineError,
@@ -114,7 +116,13 @@ class _Owned:
 
 
 class TargetMachine(_Owned):
-    """A target machine, from `LibLLVM.target_machine`. Use it on one thread at a time."""
+    """A target machine, from `LibLLVM.target_machine`. Use it on one thread at a time.
+
+    It keeps values of options that LLVM read for it. Where optctx cannot give each scope a machine of its own
+    (`optctx.info()`, "shared_machines"), using it under other options than it was made under is refused.
+    """
+
+    _values: bytes | None = None  # what tells apart those that it was made under; None outside scopes
 
 
 class Module(_Owned):
@@ -249,6 +257,8 @@ class LibLLVM:
         c, text = self._c, _encoded("the pass pipeline", pipeline)
         module_at = self._address(module, Module)
         machine_at = None if target_machine is None else self._address(target_machine, TargetMachine)
+        with self._in_scope_of_task():
+            self._check_values(module_at, target_machine)
         options = c.LLVMCreatePassBuilderOptions()
         with self._in_scope_of_task():
             error = c.LLVMRunPasses(module_at, text, machine_at, options)
@@ -301,10 +311,14 @@ class LibLLVM:
         if c.LLVMGetTargetFromTriple(name, byref(target), byref(words)):
             raise OptctxError(f"cannot make a target machine: LLVM says: {self._taken(words.value, ' ')}")
         with self._in_scope_of_task():
+            engine = self._attached()
+            values = None if engine is None else _native.values_here(engine.index)[0]
             machine = c.LLVMCreateTargetMachine(target, name, *texts, level, *models)
         if not machine:
             raise OptctxError(f"cannot make a target machine for {shown(triple)}: LLVM has none")
-        return TargetMachine(self, machine, partial(c.LLVMDisposeTargetMachine, machine))
+        found = TargetMachine(self, machine, partial(c.LLVMDisposeTargetMachine, machine))
+        found._values = values
+        return found
 
     def set_option(self, argument: str) -> None:
         """Set an option for the whole process, such as "-unroll-count=4"; inside a scope, until it ends.
@@ -333,6 +347,7 @@ class LibLLVM:
         c, buffer, words = self._c, c_void_p(), c_void_p()
         module_at, machine_at = self._address(module, Module), self._address(machine, TargetMachine)
         with self._in_scope_of_task():
+            self._check_values(module_at, machine)
             failed = c.LLVMTargetMachineEmitToMemoryBuffer(
                 machine_at, module_at, int(as_object), byref(words), byref(buffer)
             )
@@ -366,10 +381,26 @@ class LibLLVM:
         self._c.LLVMDisposeMessage(text)
         return clipped(between.join(copy.split())) if between else copy
 
+    def _attached(self) -> Engine | None:
+        return None if self._image is None else attached(self._image)
+
+    def _check_values(self, module: int, machine: TargetMachine | None) -> None:
+        """Raise ContextMismatchError for a machine that LLVM would use with values of other options in it."""
+        engine = self._attached()
+        if machine is None or engine is None or engine.shares_machines:
+            return
+        subject = _native.Subject.module  # its LLVMContext may be bound to other options than the thread's
+        here = _native.run_early(engine.index, module, subject, _native.values_here, engine.index)
+        if here is not None and here[0] != machine._values:
+            raise ContextMismatchError(
+                "cannot use a TargetMachine under other options than it was made under: it keeps some of "
+                "their values, and optctx cannot give this LLVM another one; make one where it is used"
+            )
+
     @contextmanager
     def _in_scope_of_task(self) -> Iterator[None]:
         """Have LLVM see the scope of the running task, also where that came in a contextvars.Context."""
-        engine = None if self._image is None or _native.in_line() else attached(self._image)
+        engine = None if _native.in_line() else self._attached()
         if engine is None:
             yield
             return

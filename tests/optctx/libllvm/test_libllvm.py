@@ -37,7 +37,7 @@ from optctx.lab.command.main import main
 from optctx.lab.rank import rank
 from optctx.lab.reduce import reduce_options
 from optctx.lab.sweep import sweep
-from optctx.libllvm import LibLLVM
+from optctx.libllvm import LibLLVM, TargetMachine
 from optctx.testing.compiler import reads_of
 from tests.support.audit import audit
 from tests.support.forking import fork, run_and_end
@@ -339,6 +339,34 @@ def test_a_sweep_compiles_with_it_and_agrees_with_fresh_processes(
     assert "among the" in capsys.readouterr().err
     jobs = {"own": Job(COUNTED, llvm=library), "llvmlite's": Job(COUNTED)}
     assert "several LLVMs in one experiment" in error_of(lambda: sweep(jobs, ["unroll-count=1,2"]))
+
+
+@forked
+def test_a_machine_of_other_options_is_refused(library: str) -> None:
+    """LLVM keeps -fast-isel in the machine that has emitted under it."""
+    llvm = libllvm.open(library)
+    fast = OptionContext(fast_isel=True, image=llvm.image)
+    with FreshProcess() as fresh:
+        alone = fresh.compile(Job(COUNTED, options=("-fast-isel",), llvm=library))
+
+    def emitted(machine: TargetMachine, bound: OptionContext | None = None) -> bytes:
+        with llvm.parse(COUNTED) as module:
+            if bound is not None:
+                bound.bind(module.context_address)
+            module.take_target(machine)
+            llvm.run_passes(module, "default<O3>", machine)
+            return llvm.emit_object(module, machine)
+
+    outside = llvm.target_machine()
+    plain = emitted(outside)
+    with fast:
+        inside = llvm.target_machine()
+        assert emitted(inside) == emitted(inside) == alone.code != plain
+        assert "under other options than it was made" in error_of(lambda: emitted(outside))
+    for machine, bound in ((inside, None), (outside, fast)):
+        assert "under other options than it was made" in error_of(partial(emitted, machine, bound))
+    assert emitted(inside, fast) == alone.code
+    assert emitted(outside) == plain
 
 
 @forked
