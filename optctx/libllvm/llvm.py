@@ -394,7 +394,8 @@ class LibLLVM:
         if here is not None and here[0] != machine._values:
             raise ContextMismatchError(
                 "cannot use a TargetMachine under other options than it was made under: it keeps some of "
-                "their values, and optctx cannot give this LLVM another one; make one where it is used"
+                "their values, and optctx cannot give this LLVM another one; make one inside a scope of "
+                "these options"
             )
 
     @contextmanager

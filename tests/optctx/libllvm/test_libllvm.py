@@ -425,7 +425,8 @@ def test_what_is_forgotten_is_freed_and_ends_its_binding(library: str) -> None:
     for _ in range(3):
         module = llvm.parse(SOUND)
         made.bind(module.context_address)
-        machine = llvm.target_machine()
+        with made:
+            machine = llvm.target_machine()
         llvm.emit_object(module, machine)
         del module, machine
         gc.collect()
