@@ -1,17 +1,22 @@
 #include "intercept/machine_copies.hpp"
 
+#include "os/os.hpp"
+
 #include <malloc.h>
 
 #include <algorithm>
 #include <array>
 #include <cstdlib>
 #include <cstring>
+#include <mutex>
 #include <stdexcept>
 #include <string>
+#include <utility>
 
 namespace optctx::machine {
 namespace {
 
+constexpr std::size_t most_of_triple = 256;  // bytes, more than an llvm::Triple takes
 constexpr std::size_t scratch_size = 8192;  // bytes, more than the base class of a machine takes
 using Scratch = std::array<std::uint8_t, scratch_size>;
 
@@ -38,35 +43,26 @@ std::vector<Bits> bits_of(LlvmCalls::Set* set) {
     return bits;
 }
 
-std::size_t size_of_options(const LlvmCalls& llvm) {
-    std::size_t size = 0;
-    for (const int fill : {0x00, 0xFF}) {
-        const auto options = scratch(fill);
-        llvm.default_options(options->data());
-        for (std::size_t at = 0; at < scratch_size; ++at)
-            if ((*options)[at] != fill) size = std::max(size, at + 1);
-        llvm.destroy_options(options->data());
-    }
-    return (size + 7) / 8 * 8;
-}
-
 void copy_bits(const std::vector<Bits>& bits, const std::uint8_t* from, std::uint8_t* to) {
     for (const auto& [at, mask] : bits) to[at] = static_cast<std::uint8_t>((to[at] & ~mask) | (from[at] & mask));
 }
 
 }  // namespace
 
-Options::Options(const LlvmCalls& llvm, const void* options) : llvm_(llvm), bytes_(new std::uint8_t[room]()) {
-    llvm_.copy_options(bytes_.get(), options);
+Options::Options(const Facts& facts, const void* options) : facts_(facts), machine_(new std::uint8_t[facts.size_]()) {
+    facts_.construct(machine_.get(), options);
 }
 
-Options::~Options() { llvm_.destroy_options(bytes_.get()); }
+Options::~Options() { facts_.llvm_.destroy(machine_.get()); }
 
-Facts::Facts(const LlvmCalls& calls) : llvm_(calls) {
-    options_size_ = size_of_options(llvm_);
-    if (options_size_ < 64 || options_size_ > Options::room)
-        throw std::runtime_error("expected llvm::TargetOptions of 64 to 1024 bytes, found " +
-                                 std::to_string(options_size_));
+void* Options::address() const noexcept { return machine_.get() + facts_.options_; }
+
+Facts::Facts(LlvmCalls calls) : llvm_(std::move(calls)) {
+    // Where LLVM's constructor is inline in all its callers, strings have a layout in which zeros are an empty one.
+    const auto defaults = scratch(0);
+    if (llvm_.default_options != nullptr) llvm_.default_options(defaults->data());
+    find_options(defaults->data());
+    find_models(defaults->data());
     verbosity_ = bits_of(llvm_.set_verbosity);
     if (verbosity_.size() != 1)
         throw std::runtime_error("expected LLVMSetTargetMachineAsmVerbosity to change one byte, found " +
@@ -77,41 +73,90 @@ Facts::Facts(const LlvmCalls& calls) : llvm_(calls) {
     }
 }
 
-// Returns where a machine stores the options it was given: the offset to which the base class's constructor copies
-// them.
-std::size_t Facts::options_offset(const void* machine) const {
-    const auto defaults = scratch(0);
-    const auto made = scratch(0);
-    llvm_.default_options(defaults->data());
-    llvm_.construct(made->data(), llvm_.target(machine), {"", 0}, llvm_.triple(machine), {"", 0}, {"", 0},
-                    defaults->data());
-    std::vector<std::size_t> found;
-    for (std::size_t at = 8; at + options_size_ <= scratch_size; at += 8)
-        if (std::memcmp(made->data() + at, defaults->data(), options_size_) == 0) found.push_back(at);
-    llvm_.destroy(made->data());
-    llvm_.destroy_options(defaults->data());
-    if (found.size() != 1)
+void Facts::construct(std::uint8_t* machine, const void* options) const {
+    llvm_.construct(machine, machine, {"", 0}, triple(""), {"", 0}, {"", 0}, options);
+}
+
+// The options begin where a copy of their first byte is, which holds flags, whatever it holds. The base class ends
+// with the last byte that its constructor writes.
+void Facts::find_options(std::uint8_t* defaults) {
+    const std::uint8_t flags = *defaults;
+    std::vector<bool> follows(scratch_size, true);
+    for (const int pattern : {0x00, 0xFF, 0x5A, 0xC3, 0x0F}) {
+        const auto made = scratch(pattern == 0 ? 0xFF : 0);
+        *defaults = static_cast<std::uint8_t>(pattern);
+        construct(made->data(), defaults);
+        for (std::size_t at = 0; at < scratch_size; ++at) {
+            if ((*made)[at] != pattern) follows[at] = false;
+            if ((*made)[at] != (pattern == 0 ? 0xFF : 0)) size_ = std::max(size_, at + 1);
+        }
+        llvm_.destroy(made->data());
+    }
+    *defaults = flags;
+    if (std::ranges::count(follows, true) != 1 || size_ == scratch_size)
         throw std::runtime_error("expected one llvm::TargetOptions in a TargetMachine, found " +
-                                 std::to_string(found.size()));
-    return found.front();
+                                 std::to_string(std::ranges::count(follows, true)));
+    options_ = static_cast<std::size_t>(std::ranges::find(follows, true) - follows.begin());
+}
+
+void Facts::find_models(const std::uint8_t* defaults) {
+    static constexpr std::array<std::array<std::int32_t, 3>, 4> tried{{{1, 3, 0}, {2, 0, 3}, {5, 4, 1}, {0, 1, 2}}};
+    std::array<std::vector<std::size_t>, 3> found;
+    for (auto& each : found)
+        for (std::size_t at = 0; at < size_; at += sizeof(std::int32_t)) each.push_back(at);
+    for (const auto& values : tried) {
+        const auto made = scratch(0);
+        llvm_.construct_target(made->data(), made->data(), {"", 0}, triple(""), {"", 0}, {"", 0}, defaults, values[0],
+                               values[1], values[2]);
+        for (std::size_t i = 0; i < found.size(); ++i)
+            std::erase_if(found[i], [&](std::size_t at) { return field(made->data(), at) != values[i]; });
+        llvm_.destroy(made->data());
+    }
+    for (const auto& each : found)
+        if (each.size() != 1)
+            throw std::runtime_error("expected one place for each model and the level in a TargetMachine, found " +
+                                     std::to_string(each.size()));
+    reloc_ = found[0].front();
+    code_ = found[1].front();
+    level_ = found[2].front();
+}
+
+std::int32_t Facts::field(const void* machine, std::size_t at) noexcept {
+    std::int32_t value = 0;
+    std::memcpy(&value, static_cast<const std::uint8_t*>(machine) + at, sizeof value);
+    return value;
+}
+
+// Each llvm::Triple is made once and kept: there are few.
+const void* Facts::triple(const std::string& text) const {
+    const std::lock_guard lock(triples_mutex_);
+    auto& found = triples_[text];
+    if (found == nullptr) {
+        found = std::make_unique<std::uint8_t[]>(most_of_triple);
+        llvm_.make_triple(found.get(), Twine{text.c_str()});
+    }
+    return found.get();
 }
 
 std::shared_ptr<const Options> Facts::options_of(const void* machine) const {
-    const std::size_t offset = options_offset(machine);
-    auto options = std::make_shared<Options>(llvm_, static_cast<const std::uint8_t*>(machine) + offset);
+    if (llvm_.default_options == nullptr)
+        throw std::runtime_error("expected a target machine that was made after optctx attached, found an older one, "
+                                 "and this LLVM does not tell its options; call optctx.attach() first");
+    auto options = std::make_shared<Options>(*this, static_cast<const std::uint8_t*>(machine) + options_);
     const auto defaults = scratch(0);
     llvm_.default_options(defaults->data());
+    const Options unchanged(*this, defaults->data());
     std::vector<Bits> inside;
     for (const Bits& bits : selection_)
-        if (bits.at >= offset && bits.at - offset < options_size_) inside.push_back({bits.at - offset, bits.mask});
-    copy_bits(inside, defaults->data(), static_cast<std::uint8_t*>(options->address()));
-    llvm_.destroy_options(defaults->data());
+        if (bits.at >= options_) inside.push_back({bits.at - options_, bits.mask});
+    copy_bits(inside, static_cast<const std::uint8_t*>(unchanged.address()),
+              static_cast<std::uint8_t*>(options->address()));
     return options;
 }
 
 void Facts::complete(const void* machine, Made& made) const {
     if (!made.options) made.options = options_of(machine);
-    if (!made.level) made.level = llvm_.opt_level(machine);
+    if (!made.level) made.level = level(machine);
     if (!made.jit) made.jit = made_for_jit(machine, made);
 }
 
@@ -137,28 +182,53 @@ bool Facts::made_for_jit(const void* machine, Made like) const {
     bool found = false;
     for (std::size_t at = sizeof(void*); at < size && !found; ++at)
         found = is_flag(at) && static_cast<const std::uint8_t*>(machine)[at] == 1;
-    return found && llvm_.reloc_model(made[1].get()) == llvm_.reloc_model(machine) &&
-           llvm_.code_model(made[1].get()) == llvm_.code_model(machine);
+    return found && field(made[1].get(), reloc_) == field(machine, reloc_) &&
+           field(made[1].get(), code_) == field(machine, code_);
+}
+
+// What follows the target in memory may be another one, which is registered if it has a maker.
+LlvmCalls::Create* Facts::maker_of(const void* target) const {
+    static constexpr std::uintptr_t most_bytes = 512;  // more than an llvm::Target has
+    const auto begin = reinterpret_cast<std::uintptr_t>(target);
+    std::uintptr_t end = begin + most_bytes;
+    for (const void* other = llvm_.first_target(); other != nullptr; other = llvm_.next_target(other))
+        if (const auto at = reinterpret_cast<std::uintptr_t>(other); at > begin) end = std::min(end, at);
+    for (std::uintptr_t at = begin, word = 0; at < end; at += sizeof word)
+        if (!os::read_checked(at, &word, sizeof word))
+            break;
+        else if (std::ranges::binary_search(llvm_.makers, word))
+            return intercept::Address{word};
+    throw std::runtime_error("expected a target that makes its machines by llvm::RegisterTargetMachine, found another");
 }
 
 void* Facts::make_like(const void* machine, const Made& made) const {
     using Owned = std::unique_ptr<char, decltype(&std::free)>;
+    const auto text = [](const Owned& owned) { return Text{owned.get(), std::strlen(owned.get())}; };
+    const Owned name(llvm_.triple(machine), &std::free);
+    const Owned cpu(llvm_.cpu(machine), &std::free);
     const Owned features(llvm_.features(machine), &std::free);
-    const auto create = [&](auto* function, auto triple) {
-        return function(llvm_.target(machine), triple, llvm_.cpu(machine),
-                        Text{features.get(), std::strlen(features.get())}, made.options->address(),
-                        OptionalModel{llvm_.reloc_model(machine), true}, OptionalModel{llvm_.code_model(machine), true},
-                        *made.level, *made.jit);
-    };
-    void* result = nullptr;
-    if (llvm_.create_by_text == nullptr) {
-        result = create(llvm_.create_by_triple, llvm_.triple(machine));
-    } else {
-        const Owned triple(llvm_.triple_text(machine), &std::free);
-        result = create(llvm_.create_by_text, Text{triple.get(), std::strlen(triple.get())});
-    }
+    const void* target = llvm_.target(machine);
+    void* result = maker_of(target)(target, triple(name.get()), text(cpu), text(features), made.options->address(),
+                                    OptionalModel{field(machine, reloc_), true},
+                                    OptionalModel{field(machine, code_), true}, *made.level, *made.jit);
     if (result == nullptr) throw std::runtime_error("LLVM makes no machine like the one in use");
-    return result;
+    std::unique_ptr<void, void (*)(void*)> owned(result, llvm_.dispose);
+    if (const Owned now(llvm_.triple(result), &std::free); std::strcmp(now.get(), name.get()) != 0)
+        throw std::runtime_error("expected a target machine for " + std::string(name.get()) + ", found one for " +
+                                 now.get());
+    const std::string before = layout(machine);
+    const std::string now = layout(result);
+    if (now == before) return owned.release();
+    throw std::runtime_error("expected a target machine with the data layout \"" + before +
+                             "\", found that the options of this thread make it \"" + now +
+                             "\", which this LLVM does not see; make the machine inside the scope");
+}
+
+std::string Facts::layout(const void* machine) const {
+    if (llvm_.create_layout == nullptr) return {};
+    const std::unique_ptr<void, void (*)(void*)> data(llvm_.create_layout(machine), llvm_.dispose_layout);
+    const std::unique_ptr<char, decltype(&std::free)> text(llvm_.layout_text(data.get()), &std::free);
+    return text.get();
 }
 
 void Facts::carry(const void* from, void* to) const {

@@ -3,12 +3,15 @@
 #pragma once
 
 #include "intercept/named_calls.hpp"
+#include "os/fork_locks.hpp"
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 namespace optctx::machine {
@@ -22,57 +25,68 @@ struct OptionalModel {
     std::int32_t value;
     bool engaged;
 };
+// llvm::Twine of one text that ends with a zero.
+struct Twine {
+    const char* text;
+    std::array<const void*, 3> unused{};
+    std::uint8_t kind = 3;       // CStringKind
+    std::uint8_t none_kind = 1;  // EmptyKind
+};
 
 // LLVM's functions in the image, under the names of optctx/image/facts/machines.py. Making it throws std::out_of_range
 // if one is missing.
 struct LlvmCalls {
     using Set = void(void* machine, std::int32_t value);
+    using Create = void*(const void* target, const void* triple, Text cpu, Text features, const void* options,
+                         OptionalModel reloc, OptionalModel code, std::int32_t level, bool jit);
     intercept::NamedCalls calls;
+    std::vector<std::uintptr_t> makers;  // of type Create, sorted; a Target has a pointer to its own
 
-    // LLVM creates a machine from an llvm::Triple or from its text: one of the two is null.
-    void* (*create_by_text)(const void* target, Text triple, Text cpu, Text features, const void* options,
-                            OptionalModel reloc, OptionalModel code, std::int32_t level,
-                            bool jit) = calls.or_null("create_by_text");
-    void* (*create_by_triple)(const void* target, const void* triple, Text cpu, Text features, const void* options,
-                              OptionalModel reloc, OptionalModel code, std::int32_t level,
-                              bool jit) = create_by_text == nullptr ? calls["create_by_triple"] : intercept::Address{};
     void (*dispose)(void* machine) = calls["dispose"];
     // These two are of the base class only.
     void (*construct)(void* machine, const void* target, Text layout, const void* triple, Text cpu, Text features,
                       const void* options) = calls["construct"];
     void (*destroy)(void* machine) = calls["destroy"];
+    // Of the class that every target's machines derive from.
+    void (*construct_target)(void* machine, const void* target, Text layout, const void* triple, Text cpu,
+                             Text features, const void* options, std::int32_t reloc, std::int32_t code,
+                             std::int32_t level) = calls["construct_target"];
+    void (*make_triple)(void* triple, const Twine& text) = calls["make_triple"];
+    const void* (*first_target)() = calls["first_target"];
+    const void* (*next_target)(const void* target) = calls["next_target"];
     const void* (*target)(const void* machine) = calls["target"];
-    const void* (*triple)(const void* machine) = calls["triple"];
-    char* (*triple_text)(const void* machine) = calls["triple_text"];  // malloc'ed
-    Text (*cpu)(const void* machine) = calls["cpu"];
+    char* (*triple)(const void* machine) = calls["triple"];      // malloc'ed
+    char* (*cpu)(const void* machine) = calls["cpu"];            // malloc'ed
     char* (*features)(const void* machine) = calls["features"];  // malloc'ed
-    std::int32_t (*reloc_model)(const void* machine) = calls["reloc_model"];
-    std::int32_t (*code_model)(const void* machine) = calls["code_model"];
-    std::int32_t (*opt_level)(const void* machine) = calls["opt_level"];
-    void (*default_options)(void* options) = calls["default_options"];
-    void (*copy_options)(void* options, const void* other) = calls["copy_options"];
-    void (*destroy_options)(void* options) = calls["destroy_options"];
-    void (*reset_options)(const void* machine, const void* function) = calls["reset_options"];
+    // Null in a build that makes such options only inline.
+    void (*default_options)(void* options) = calls.or_null("default_options");
+    void (*reset_options)(const void* machine, const void* function) = calls.or_null("reset_options");
     Set* set_verbosity = calls["set_verbosity"];
+    // Null where calls that ask for a machine's layout are intercepted: then machines in use may have another layout
+    // than the one that they stand for.
+    void* (*create_layout)(const void* machine) = calls.or_null("create_layout");
+    char* (*layout_text)(const void* layout) = create_layout == nullptr ? intercept::Address{} : calls["layout_text"];
+    void (*dispose_layout)(void* layout) = create_layout == nullptr ? intercept::Address{} : calls["dispose_layout"];
     // These set what the code generator also sets.
     std::array<Set*, 4> set_selection{calls["set_fast_isel"], calls["set_global_isel"], calls["set_global_isel_abort"],
                                       calls["set_machine_outliner"]};
 };
 
-// Owns an llvm::TargetOptions.
+class Facts;
+
+// Owns an llvm::TargetOptions, in a machine of the base class only: LLVM copies them nowhere else in every build.
 class Options {
 public:
     // Copies the llvm::TargetOptions at `options`.
-    Options(const LlvmCalls& llvm, const void* options);
+    Options(const Facts& facts, const void* options);
     Options(const Options&) = delete;
     Options& operator=(const Options&) = delete;
     ~Options();
-    void* address() const noexcept { return bytes_.get(); }
-    static constexpr std::size_t room = 1024;  // bytes; more than one llvm::TargetOptions takes, which Facts checks
+    void* address() const noexcept;
 
 private:
-    const LlvmCalls& llvm_;
-    std::unique_ptr<std::uint8_t[]> bytes_;
+    const Facts& facts_;
+    std::unique_ptr<std::uint8_t[]> machine_;
 };
 
 // How a machine was made, as far as that is known.
@@ -94,27 +108,39 @@ struct Bits {
 // check.
 class Facts {
 public:
-    explicit Facts(const LlvmCalls& calls);
+    explicit Facts(LlvmCalls calls);
 
     const LlvmCalls& llvm() const noexcept { return llvm_; }
+    std::int32_t level(const void* machine) const noexcept { return field(machine, level_); }
     // Adds to `made` what is not known of how `machine` was made. Throws like `make_like`.
     void complete(const void* machine, Made& made) const;
     // Makes a machine from what `machine` was made from and from `made`, which is complete. Throws std::runtime_error
-    // if LLVM refuses.
+    // if LLVM refuses, or if the layout differs and LLVM would not see that.
     void* make_like(const void* machine, const Made& made) const;
     // Returns the options as the program passed them, except those that LLVM changed from option values while it made
-    // `machine`. For a machine made before optctx attached.
+    // `machine`. For a machine made before optctx attached. Throws std::runtime_error if they cannot be told.
     std::shared_ptr<const Options> options_of(const void* machine) const;
     // Copies the verbosity, which can change at any time, from one machine to another.
     void carry(const void* from, void* to) const;
 
 private:
-    std::size_t options_offset(const void* machine) const;
+    friend class Options;
+
+    static std::int32_t field(const void* machine, std::size_t at) noexcept;
+    void find_options(std::uint8_t* defaults);
+    void find_models(const std::uint8_t* defaults);
+    void construct(std::uint8_t* machine, const void* options) const;
+    const void* triple(const std::string& text) const;
+    LlvmCalls::Create* maker_of(const void* target) const;
+    std::string layout(const void* machine) const;  // empty if it does not count
     bool made_for_jit(const void* machine, Made made) const;
 
     LlvmCalls llvm_;
-    std::size_t options_size_ = 0;
+    std::size_t size_ = 0;  // of the base class, in bytes
+    std::size_t options_ = 0, reloc_ = 0, code_ = 0, level_ = 0;  // where a machine has them
     std::vector<Bits> verbosity_;
+    mutable os::ForkSafeMutex triples_mutex_{os::Rank::triples};
+    mutable std::map<std::string, std::unique_ptr<std::uint8_t[]>> triples_;
     std::vector<Bits> selection_;  // of the options, where the code generator says how it selects instructions
 };
 

@@ -81,7 +81,7 @@ void* find_or_take(unsigned image, void* machine, const contexts::Context* conte
                              Taken{image, original, context == nullptr ? nullptr : context->shared_from_this()});
     if (taken.done) return taken.machine;
     auto& [facts, tell_cannot_make, table] = images[image];
-    const std::int32_t level = facts->llvm().opt_level(original);
+    const std::int32_t level = facts->level(original);
     const Made made = table.learn(original, Made{.level = level});
     taken.kept = context == nullptr || !reads_are_watched(*context);
     void* kept = taken.kept ? table.take(original, key_of(context)) : nullptr;
@@ -100,7 +100,7 @@ void begin(unsigned image, const void* machine, const void* options) noexcept {
         if (like != nullptr) made.options = table.learn(like, {}).options;
         if (made.options == nullptr)
             made.options =
-                like == nullptr ? std::make_shared<const Options>(facts->llvm(), options) : facts->options_of(like);
+                like == nullptr ? std::make_shared<const Options>(*facts, options) : facts->options_of(like);
         const std::string key = key_of(scopes::current_context(image));
         for (void* variant : table.add(machine, key, std::move(made), like)) facts->llvm().dispose(variant);
     } catch (const std::exception&) {  // out of memory: treat the machine as unknown
@@ -155,8 +155,8 @@ void* emitting_for(void* machine) noexcept {
 
 }  // namespace
 
-void configure(unsigned image, const LlvmCalls& calls, void (*cannot_make)(unsigned, const char*)) {
-    auto checked = std::make_unique<const Facts>(calls);  // throws before anything has changed
+void configure(unsigned image, LlvmCalls calls, void (*cannot_make)(unsigned, const char*)) {
+    auto checked = std::make_unique<const Facts>(std::move(calls));  // throws before anything has changed
     images[image].tell_cannot_make = cannot_make;
     images[image].facts = std::move(checked);
 }

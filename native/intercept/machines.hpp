@@ -25,7 +25,7 @@ enum class Use : std::uint8_t {
 
 // Call once for each image, before anything is redirected. `cannot_make` runs on the thread that runs LLVM and receives
 // the reason why there is no variant; it must not throw. Throws std::runtime_error if a check of the image fails.
-void configure(unsigned image, const LlvmCalls& calls, void (*cannot_make)(unsigned image, const char* why));
+void configure(unsigned image, LlvmCalls calls, void (*cannot_make)(unsigned image, const char* why));
 
 // The image's work on this thread, from the outermost intercepted call on. Runs nest. Variants are used inside runs
 // only.

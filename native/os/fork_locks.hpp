@@ -25,6 +25,7 @@ enum class Rank : std::uint8_t {
     activations,  // idle activations
     copies,       // what each image copies for activations, and idle copies
     machines,     // TargetMachines and their idle variants
+    triples,      // llvm::Triples that machines are made for
     orphans,      // references to be dropped
     readers,      // the instructions that poison makes fault
     symbols,      // the indexes of libraries' symbols

@@ -8,10 +8,14 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/map.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -23,16 +27,18 @@ void cannot_make(unsigned image, const char* why) {
     callbacks::tell(callbacks::Callback::cannot_make_machine, [&] { return nb::make_tuple(image, why); });
 }
 
-void configure_machines(unsigned image, const std::map<std::string, std::uintptr_t>& calls) {
-    machine::configure(views::checked_image(image), {calls}, cannot_make);
+void configure_machines(unsigned image, const std::map<std::string, std::uintptr_t>& calls,
+                        std::vector<std::uintptr_t> makers) {
+    std::ranges::sort(makers);
+    machine::configure(views::checked_image(image), {.calls = calls, .makers = std::move(makers)}, cannot_make);
 }
 
 }  // namespace
 
 void add_machines(nb::module_& m) {
-    m.def("configure_machines", &configure_machines, "image"_a, "calls"_a,
-          "Set LLVM's functions. `calls`: addresses by the names of native/intercept/machine_copies.hpp. Raises "
-          "RuntimeError if a check of the image fails.");
+    m.def("configure_machines", &configure_machines, "image"_a, "calls"_a, "makers"_a,
+          "Set LLVM's functions. `calls`: addresses by the names of native/intercept/machine_copies.hpp. `makers`: of "
+          "those that make each target's machines. Raises RuntimeError if a check of the image fails.");
     m.def(
         "copying_machine",
         [](std::uintptr_t machine, nb::handle function, const nb::args& arguments) {

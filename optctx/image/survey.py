@@ -5,12 +5,12 @@ With the functions of LLVM that optctx calls or stands in front of, found by wha
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple, TypeVar
 
 from optctx._native import ParserFunction, Symbol
 from optctx.errors import UnsupportedImageError
-from optctx.image.facts.fact import Family
+from optctx.image.facts.fact import Fact, Family
 from optctx.image.facts.interceptions import (
     BINDING,
     INTERCEPTIONS,
@@ -19,7 +19,7 @@ from optctx.image.facts.interceptions import (
     Work,
     why_missing,
 )
-from optctx.image.facts.machines import CALLS, CREATE
+from optctx.image.facts.machines import CALLS, CREATE_DATA_LAYOUT, LAYOUT_CALLS, MAKERS, OPTIONAL_CALLS
 from optctx.image.facts.mangled_names import ADD_OCCURRENCE, FINDING_OPTNONE, INTERCEPTING
 from optctx.image.loaded import Image
 from optctx.image.options import RegisteredOption
@@ -91,7 +91,8 @@ class Functions(NamedTuple):
 
     `intercepted`: each function that optctx can stand in front of, by address. `unavailable`: by feature,
     what the image lacks for it. `work_calls`: what the handlers of work call; `machine_calls`: those
-    of machines, by what native/intercept/machine_copies.hpp calls them.
+    of machines, by what native/intercept/machine_copies.hpp calls them; `machine_makers`: those that make
+    each target's.
     """
 
     add_occurrence: int
@@ -100,6 +101,7 @@ class Functions(NamedTuple):
     unavailable: dict[str, str]
     work_calls: list[int]
     machine_calls: dict[str, int]
+    machine_makers: list[int]
 
 
 def find_functions(image: Image, of_host: Sequence[Interception]) -> Functions:
@@ -108,7 +110,7 @@ def find_functions(image: Image, of_host: Sequence[Interception]) -> Functions:
     Raises UnsupportedImageError without `addOccurrence`.
     """
     rows = (*INTERCEPTIONS, *of_host)
-    families = [row.what for row in rows if isinstance(row.what, Family)]
+    families = [MAKERS, *(row.what for row in rows if isinstance(row.what, Family))]
     members = image.findings.find_members(families)  # in one pass over the names
     add_occurrence = image.findings.need(ADD_OCCURRENCE).address
     unavailable = {feature: why for feature, why in _missing(image) if why}
@@ -127,6 +129,7 @@ def find_functions(image: Image, of_host: Sequence[Interception]) -> Functions:
         unavailable,
         [] if BINDING in unavailable else _work_calls(image),
         _machine_calls(image),
+        [symbol.address for symbol in members[MAKERS]],
     )
 
 
@@ -145,15 +148,19 @@ def _missing(image: Image) -> Iterator[tuple[str, str]]:
     binding = why_missing(image, BINDING)
     yield BINDING, binding
     machines = [row.what for row in INTERCEPTIONS if row.feature == SHARED_MACHINES]
-    yield SHARED_MACHINES, lacking(machines) or lacking((CREATE, *CALLS.values())) or binding
+    calls = (MAKERS, *CALLS.values(), *_layout_calls(image).values())
+    yield SHARED_MACHINES, lacking(machines) or lacking(calls) or binding
     for row in INTERCEPTIONS:
         if isinstance(row.handler, ParserFunction):
             yield row.feature, lacking([row.what])
 
 
+def _layout_calls(image: Image) -> Mapping[str, Fact[None]]:
+    """Select what tells the layout of a machine, if no call that asks for it can be intercepted."""
+    return LAYOUT_CALLS if image.findings.lacking((CREATE_DATA_LAYOUT,)) else {}
+
+
 def _machine_calls(image: Image) -> dict[str, int]:
-    found = {name: image.findings.find(fact) for name, fact in CALLS.items()}
-    calls = {name: each.address for name, each in found.items() if each is not None}
-    if (create := image.findings.find(CREATE)) is not None:
-        calls[f"create_by_{create.form}"] = create.address
-    return calls
+    facts = {**CALLS, **OPTIONAL_CALLS, **_layout_calls(image)}
+    found = {name: image.findings.find(fact) for name, fact in facts.items()}
+    return {name: each.address for name, each in found.items() if each is not None}

@@ -30,6 +30,7 @@ from optctx.image.options import RegisteredOption
 from optctx.libllvm.files import installed
 from optctx.libllvm.functions import Handler, initialise, load
 from optctx.locks import lock_left_behind
+from optctx.tasks.problems import raising_problems
 from optctx.tasks.scopes import library_calls
 from optctx.values.args import parse_args, process_args
 from optctx.values.registry import find
@@ -257,12 +258,13 @@ class LibLLVM:
         c, text = self._c, _encoded("the pass pipeline", pipeline)
         module_at = self._address(module, Module)
         machine_at = None if target_machine is None else self._address(target_machine, TargetMachine)
-        with self._in_scope_of_task():
-            self._check_values(module_at, target_machine)
         options = c.LLVMCreatePassBuilderOptions()
-        with self._in_scope_of_task():
-            error = c.LLVMRunPasses(module_at, text, machine_at, options)
-        c.LLVMDisposePassBuilderOptions(options)
+        try:
+            with self._in_scope_of_task():
+                self._check_values(module_at, target_machine)
+                error = c.LLVMRunPasses(module_at, text, machine_at, options)
+        finally:
+            c.LLVMDisposePassBuilderOptions(options)
         if error:
             words = c.LLVMGetErrorMessage(error)
             said = clipped(ctypes.string_at(words).decode(errors="replace"))
@@ -351,8 +353,8 @@ class LibLLVM:
             failed = c.LLVMTargetMachineEmitToMemoryBuffer(
                 machine_at, module_at, int(as_object), byref(words), byref(buffer)
             )
-        code = ctypes.string_at(c.LLVMGetBufferStart(buffer), c.LLVMGetBufferSize(buffer))
-        c.LLVMDisposeMemoryBuffer(buffer)
+            code = ctypes.string_at(c.LLVMGetBufferStart(buffer), c.LLVMGetBufferSize(buffer))
+            c.LLVMDisposeMemoryBuffer(buffer)
         if failed:
             raise OptctxError(f"cannot emit the module: LLVM says: {self._taken(words.value, ' ')}")
         module._check()
@@ -400,17 +402,25 @@ class LibLLVM:
 
     @contextmanager
     def _in_scope_of_task(self) -> Iterator[None]:
-        """Have LLVM see the scope of the running task, also where that came in a contextvars.Context."""
-        engine = None if _native.in_line() else self._attached()
+        """Have LLVM see the scope of the running task, also where that came in a contextvars.Context.
+
+        Raises at the end what LLVM's work leaves.
+        """
+        engine = self._attached()
         if engine is None:
             yield
             return
-        begin, end = library_calls(engine)
+        begin, end = (_nothing, _nothing) if _native.in_line() else library_calls(engine)
         begin()
         try:
-            yield
+            with raising_problems():
+                yield
         finally:
             end()
+
+
+def _nothing() -> None:
+    pass
 
 
 def _free_module(c: ctypes.CDLL, module: int, context: int, _: object) -> None:

@@ -9,11 +9,14 @@ from __future__ import annotations
 import itertools
 import threading
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from types import FrameType
 from typing import Any, NamedTuple, NoReturn, TypeAlias
 
 from optctx._native import report_unraisable
 from optctx.engine.host import host_of
+from optctx.errors import level_outside
 from optctx.image.loaded import Image
 
 
@@ -32,6 +35,7 @@ _Problem: TypeAlias = "tuple[BaseException, Place | None]"
 class _Problems(threading.local):
     def __init__(self) -> None:
         self.found: list[_Problem] = []
+        self.calls = 0  # nested, of those that raise what LLVM's work leaves, whatever their host does
 
 
 _problems = _Problems()
@@ -54,10 +58,24 @@ def tell(problem: BaseException, place: Place | None = None) -> None:
 
 def tell_of(image: Image, problem: BaseException) -> None:
     """Leave a problem of an image. If no call into it can raise the problem, `sys.unraisablehook` gets it."""
-    if host_of(image).reports_calls:
+    if _problems.calls or host_of(image).reports_calls:
         tell(problem)
     else:
         report_unraisable(problem, tell_of)
+
+
+@contextmanager
+def raising_problems() -> Iterator[None]:
+    """Raise at the end what LLVM's work inside leaves, for a host that does not report its calls."""
+    _problems.calls += 1
+    try:
+        yield
+    except BaseException:
+        forget_problems()
+        raise
+    finally:
+        _problems.calls -= 1
+    raise_problems(level_outside("contextlib") + 1)
 
 
 def raise_problems(stacklevel: int = 3) -> None:

@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple
 
 from optctx._native import MachineUse, ParserFunction, Skip, Subject
 from optctx.image.facts.fact import Fact, Family, named
-from optctx.image.facts.machines import CONSTRUCTOR, DESTRUCTOR, RESET_TARGET_OPTIONS
+from optctx.image.facts.machines import CONSTRUCTOR, CREATE_DATA_LAYOUT, DESTRUCTOR, RESET_TARGET_OPTIONS
 from optctx.image.facts.mangled_names import (
     COMPILING,
     CURRENT_DEBUG_TYPES,
@@ -76,9 +76,7 @@ def _manager(of: str, unit: str) -> Fact[None]:
     return named(f"llvm::PassManager<{of}>::run", symbol)
 
 
-def _machine(
-    what: Fact[Any] | Family, handler: Work | MachineUse, argument: int | tuple[int, ...] = 0
-) -> Interception:
+def _machine(what: Family, handler: MachineUse, argument: int | tuple[int, ...] = 0) -> Interception:
     return Interception(what, handler, argument, SHARED_MACHINES)
 
 
@@ -202,13 +200,11 @@ _MACHINES = (
         Family("the constructor of TargetMachine", CONSTRUCTOR), MachineUse.begin, (1, 1, 2, 1, 2, 2, 1)
     ),
     _machine(Family("the destructor of TargetMachine", DESTRUCTOR), MachineUse.end),
-    _machine(Family("TargetMachine::resetTargetOptions", RESET_TARGET_OPTIONS), MachineUse.reset_options),
+    Interception(
+        Family("TargetMachine::resetTargetOptions", RESET_TARGET_OPTIONS), MachineUse.reset_options
+    ),  # until LLVM 22
     # It returns a class that options may change: a run of its own, for the machine in force.
-    _machine(
-        Family("TargetMachine::createDataLayout", "_ZNK4llvm13TargetMachine16createDataLayoutEv"),
-        Work(Subject.machine),
-        1,
-    ),
+    Interception(CREATE_DATA_LAYOUT, Work(Subject.machine), 1),
 )
 
 _PARSER = (

@@ -4,51 +4,50 @@ from __future__ import annotations
 
 from typing import Final
 
-from optctx.image.facts.fact import Fact, named
+from optctx.image.facts.fact import Family, named
 
 CONSTRUCTOR: Final = (
     "_ZN4llvm13TargetMachineC1ERKNS_6TargetENS_9StringRefERKNS_6TripleES4_S4_RKNS_13TargetOptionsE"
 )
+_OF_TARGET: Final = (
+    "ERKNS_6TargetENS_9StringRefERKNS_6TripleES4_S4_RKNS_13TargetOptionsENS_5Reloc5ModelENS_9CodeModel5ModelE"
+    "NS_15CodeGenOptLevelE"
+)
 DESTRUCTOR: Final = "_ZN4llvm13TargetMachineD1Ev"
 RESET_TARGET_OPTIONS: Final = "_ZNK4llvm13TargetMachine18resetTargetOptionsERKNS_8FunctionE"
 
-# How the triple is passed: an llvm::Triple since LLVM 21, its text before that.
-_MODELS = "St8optionalINS_5Reloc5ModelEES{0}_INS_9CodeModel5ModelEENS_15CodeGenOptLevelEb"
-CREATE: Final = Fact(
-    "llvm::Target::createTargetMachine",
-    (
-        (
-            "_ZNK4llvm6Target19createTargetMachineERKNS_6TripleENS_9StringRefES4_RKNS_13TargetOptionsE"
-            + _MODELS.format(8),
-            "triple",
-        ),
-        (
-            "_ZNK4llvm6Target19createTargetMachineENS_9StringRefES1_S1_RKNS_13TargetOptionsE"
-            + _MODELS.format(5),
-            "text",
-        ),
-    ),
+# Inline in LLVM's header: an optimised build may have no such function. Then every machine in use must
+# have the layout of the one that it stands for, which LLVM-C tells.
+CREATE_DATA_LAYOUT: Final = Family(
+    "TargetMachine::createDataLayout", "_ZNK4llvm13TargetMachine16createDataLayoutEv"
 )
-# By the names that LlvmCalls in native/intercept/machine_copies.hpp has for them, as it has
-# create_by_triple or _text.
+LAYOUT_CALLS: Final = {
+    "create_layout": named("LLVMCreateTargetDataLayout", "LLVMCreateTargetDataLayout"),
+    "layout_text": named("LLVMCopyStringRepOfTargetData", "LLVMCopyStringRepOfTargetData"),
+    "dispose_layout": named("LLVMDisposeTargetData", "LLVMDisposeTargetData"),
+}
+
+# Functions that make the machines of one target each; an llvm::Target has a pointer to its own.
+MAKERS: Final = Family(
+    "llvm::RegisterTargetMachine::Allocator", "_ZN4llvm21RegisterTargetMachineI", "9AllocatorERKNS_6TargetE"
+)
+# By the names that LlvmCalls in native/intercept/machine_copies.hpp has for them.
 CALLS: Final = {
     "dispose": named("LLVMDisposeTargetMachine", "LLVMDisposeTargetMachine"),
     "construct": named("the constructor of llvm::TargetMachine", CONSTRUCTOR),
     "destroy": named("the destructor of llvm::TargetMachine", DESTRUCTOR),
-    "target": named("LLVMGetTargetMachineTarget", "LLVMGetTargetMachineTarget"),
-    "triple": named("llvm::TargetMachine::getTargetTriple", "_ZNK4llvm13TargetMachine15getTargetTripleEv"),
-    "triple_text": named("LLVMGetTargetMachineTriple", "LLVMGetTargetMachineTriple"),
-    "cpu": named("llvm::TargetMachine::getTargetCPU", "_ZNK4llvm13TargetMachine12getTargetCPUEv"),
-    "features": named("LLVMGetTargetMachineFeatureString", "LLVMGetTargetMachineFeatureString"),
-    "reloc_model": named(
-        "llvm::TargetMachine::getRelocationModel", "_ZNK4llvm13TargetMachine18getRelocationModelEv"
+    # The class that every target's derives from: the second name until LLVM 19.
+    "construct_target": named(
+        "the constructor of llvm::CodeGenTargetMachineImpl",
+        *(f"_ZN4llvm{name}C2{_OF_TARGET}" for name in ("24CodeGenTargetMachineImpl", "17LLVMTargetMachine")),
     ),
-    "code_model": named("llvm::TargetMachine::getCodeModel", "_ZNK4llvm13TargetMachine12getCodeModelEv"),
-    "opt_level": named("llvm::TargetMachine::getOptLevel", "_ZNK4llvm13TargetMachine11getOptLevelEv"),
-    "default_options": named("the constructor of llvm::TargetOptions", "_ZN4llvm13TargetOptionsC1Ev"),
-    "copy_options": named("the copy constructor of llvm::TargetOptions", "_ZN4llvm13TargetOptionsC1ERKS0_"),
-    "destroy_options": named("the destructor of llvm::TargetOptions", "_ZN4llvm13TargetOptionsD1Ev"),
-    "reset_options": named("llvm::TargetMachine::resetTargetOptions", RESET_TARGET_OPTIONS),
+    "make_triple": named("the constructor of llvm::Triple", "_ZN4llvm6TripleC1ERKNS_5TwineE"),
+    "first_target": named("LLVMGetFirstTarget", "LLVMGetFirstTarget"),
+    "next_target": named("LLVMGetNextTarget", "LLVMGetNextTarget"),
+    "target": named("LLVMGetTargetMachineTarget", "LLVMGetTargetMachineTarget"),
+    "triple": named("LLVMGetTargetMachineTriple", "LLVMGetTargetMachineTriple"),
+    "cpu": named("LLVMGetTargetMachineCPU", "LLVMGetTargetMachineCPU"),
+    "features": named("LLVMGetTargetMachineFeatureString", "LLVMGetTargetMachineFeatureString"),
     "set_verbosity": named("LLVMSetTargetMachineAsmVerbosity", "LLVMSetTargetMachineAsmVerbosity"),
     # These set what the code generator also sets.
     "set_fast_isel": named("LLVMSetTargetMachineFastISel", "LLVMSetTargetMachineFastISel"),
@@ -59,6 +58,15 @@ CALLS: Final = {
     "set_machine_outliner": named(
         "LLVMSetTargetMachineMachineOutliner", "LLVMSetTargetMachineMachineOutliner"
     ),
+}
+
+# What an LLVM may lack. Without the first, machines made before attaching are not used inside scopes.
+OPTIONAL_CALLS: Final = {
+    "default_options": named(
+        "the constructor of llvm::TargetOptions",
+        *(f"_ZN4llvm13TargetOptionsC{kind}Ev" for kind in (1, 2)),
+    ),
+    "reset_options": named("llvm::TargetMachine::resetTargetOptions", RESET_TARGET_OPTIONS),
 }
 
 # Constructors of machines and of their assembly information, and what makes parts that a module has one of.

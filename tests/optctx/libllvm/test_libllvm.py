@@ -17,7 +17,6 @@ import random
 import re
 import shutil
 import subprocess
-import sys
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
@@ -230,11 +229,12 @@ def test_scopes_and_bindings_reach_it_on_several_threads(library: str) -> None:
             task = asyncio.create_task(asyncio.to_thread(compiled, llvm, COUNTED))
         return await task
 
-    heard: list[object] = []
-    sys.unraisablehook = lambda unraisable: heard.append(unraisable.exc_type)
-    with ThreadPoolExecutor(4) as pool:
+    with (
+        pytest.warns(optctx.ContainmentWarning, match="unroll-count") as heard,
+        ThreadPoolExecutor(4) as pool,
+    ):
         list(pool.map(work, counts * 2))
-    assert set(heard) == {optctx.ContainmentWarning}
+    assert {each.filename for each in heard} == {__file__}
     assert asyncio.run(later()) == expected[4]
     assert compiled(llvm, COUNTED) == outside
     llvm.set_option("-unroll-count=3")
@@ -341,13 +341,21 @@ def test_a_sweep_compiles_with_it_and_agrees_with_fresh_processes(
     assert "several LLVMs in one experiment" in error_of(lambda: sweep(jobs, ["unroll-count=1,2"]))
 
 
+MACHINE_SETS = ((), ("-fast-isel",), ("-enable-machine-outliner=always",), ("-x86-cmov-converter=false",))
+
+
 @forked
-def test_a_machine_of_other_options_is_refused(library: str) -> None:
+def test_a_machine_has_the_values_in_force_where_it_is_used(
+    library: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """LLVM keeps -fast-isel in the machine that has emitted under it."""
     llvm = libllvm.open(library)
-    fast = OptionContext(fast_isel=True, image=llvm.image)
+    scopes = [OptionContext.from_args(options, image=llvm.image) for options in MACHINE_SETS]
     with FreshProcess() as fresh:
-        alone = fresh.compile(Job(COUNTED, options=("-fast-isel",), llvm=library))
+        alone = [
+            fresh.compile(Job(COUNTED, options=options, llvm=library)).code for options in MACHINE_SETS
+        ]
+    assert len(set(alone)) >= 2
 
     def emitted(machine: TargetMachine, bound: OptionContext | None = None) -> bytes:
         with llvm.parse(COUNTED) as module:
@@ -357,16 +365,50 @@ def test_a_machine_of_other_options_is_refused(library: str) -> None:
             llvm.run_passes(module, "default<O3>", machine)
             return llvm.emit_object(module, machine)
 
-    outside = llvm.target_machine()
-    plain = emitted(outside)
-    with fast:
-        inside = llvm.target_machine()
-        assert emitted(inside) == emitted(inside) == alone.code != plain
-        assert "under other options than it was made" in error_of(lambda: emitted(outside))
-    for machine, bound in ((inside, None), (outside, fast)):
+    machines = [llvm.target_machine()]
+    for scope in scopes[1:]:
+        with scope:
+            machines.append(llvm.target_machine())
+
+    def work(machine: TargetMachine) -> None:
+        for scope, code in zip(scopes, alone, strict=True):
+            with scope:
+                assert emitted(machine) == code
+            assert emitted(machine, bound=scope) == code
+        assert emitted(machine) == alone[0]
+
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(work, machines * 2))
+    monkeypatch.setattr(attach(llvm.image), "shares_machines", False)  # as of an LLVM that lacks a function
+    with scopes[1]:
+        assert "under other options than it was" in error_of(lambda: emitted(machines[0]))
+    for machine, bound in ((machines[1], None), (machines[0], scopes[1])):
         assert "under other options than it was made" in error_of(partial(emitted, machine, bound))
-    assert emitted(inside, fast) == alone.code
-    assert emitted(outside) == plain
+    assert emitted(machines[0]) == alone[0]
+
+
+@forked
+def test_a_machine_whose_data_layout_would_differ_is_refused(tmp_path: pathlib.Path) -> None:
+    """LLVM's function is inline, so nothing tells who asks for it the layout of the values in force. The one
+    that makes the options of machines is inline here, too: those of an older machine are not known.
+    """
+    llvm = libllvm.open(link(tmp_path / "libLLVM-19.so", *PARTS, "nvptx"))
+    make = partial(llvm.target_machine, "nvptx64-nvidia-cuda", "sm_50")
+    old, older, short = make(), make(), OptionContext(nvptx_short_ptr=True, image=llvm.image)
+    machine = make()
+
+    def layout(of: TargetMachine) -> str:
+        with llvm.parse(SOUND) as module:
+            module.take_target(of)
+            assert ".func f" in llvm.emit_assembly(module, of)
+            return str(module)
+
+    with short:
+        assert re.match("UnsupportedImageError.* data layout .*p3:32:32", error_of(lambda: layout(machine)))
+        assert re.match("UnsupportedImageError.* made after optctx attached", error_of(lambda: layout(old)))
+        assert "p3:32:32" in layout(make())
+    assert "p3:32:32" not in layout(machine)
+    assert "p3:32:32" not in layout(older)
 
 
 @forked
