@@ -352,9 +352,7 @@ def test_a_machine_has_the_values_in_force_where_it_is_used(
     llvm = libllvm.open(library)
     scopes = [OptionContext.from_args(options, image=llvm.image) for options in MACHINE_SETS]
     with FreshProcess() as fresh:
-        alone = [
-            fresh.compile(Job(COUNTED, options=options, llvm=library)).code for options in MACHINE_SETS
-        ]
+        alone = [fresh.compile(Job(COUNTED, options=options, llvm=library)).code for options in MACHINE_SETS]
     assert len(set(alone)) >= 2
 
     def emitted(machine: TargetMachine, bound: OptionContext | None = None) -> bytes:
