@@ -6,7 +6,7 @@ With the functions of LLVM that optctx calls or stands in front of, found by wha
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from optctx._native import ParserFunction, Symbol
 from optctx.errors import UnsupportedImageError
@@ -148,7 +148,7 @@ def _missing(image: Image) -> Iterator[tuple[str, str]]:
     binding = why_missing(image, BINDING)
     yield BINDING, binding
     machines = [row.what for row in INTERCEPTIONS if row.feature == SHARED_MACHINES]
-    calls = (MAKERS, *CALLS.values(), *_layout_calls(image).values())
+    calls: Sequence[Fact[Any] | Family] = (MAKERS, *CALLS.values(), *_layout_calls(image).values())
     yield SHARED_MACHINES, lacking(machines) or lacking(calls) or binding
     for row in INTERCEPTIONS:
         if isinstance(row.handler, ParserFunction):
