@@ -17,7 +17,7 @@ namespace optctx::machine {
 namespace {
 
 constexpr std::size_t most_of_triple = 256;  // bytes, more than an llvm::Triple takes
-constexpr std::size_t scratch_size = 8192;  // bytes, more than the base class of a machine takes
+constexpr std::size_t scratch_size = 8192;   // bytes, more than the base class of a machine takes
 using Scratch = std::array<std::uint8_t, scratch_size>;
 
 std::unique_ptr<Scratch> scratch(int fill) {
@@ -140,8 +140,9 @@ const void* Facts::triple(const std::string& text) const {
 
 std::shared_ptr<const Options> Facts::options_of(const void* machine) const {
     if (llvm_.default_options == nullptr)
-        throw std::runtime_error("expected a target machine that was made after optctx attached, found an older one, "
-                                 "and this LLVM does not tell its options; call optctx.attach() first");
+        throw std::runtime_error(
+            "expected a target machine that was made after optctx attached, found an older one, "
+            "and this LLVM does not tell its options; call optctx.attach() first");
     auto options = std::make_shared<Options>(*this, static_cast<const std::uint8_t*>(machine) + options_);
     const auto defaults = scratch(0);
     llvm_.default_options(defaults->data());

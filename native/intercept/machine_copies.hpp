@@ -136,7 +136,7 @@ private:
     bool made_for_jit(const void* machine, Made made) const;
 
     LlvmCalls llvm_;
-    std::size_t size_ = 0;  // of the base class, in bytes
+    std::size_t size_ = 0;                                        // of the base class, in bytes
     std::size_t options_ = 0, reloc_ = 0, code_ = 0, level_ = 0;  // where a machine has them
     std::vector<Bits> verbosity_;
     mutable os::ForkSafeMutex triples_mutex_{os::Rank::triples};

@@ -99,8 +99,7 @@ void begin(unsigned image, const void* machine, const void* options) noexcept {
         Made made;
         if (like != nullptr) made.options = table.learn(like, {}).options;
         if (made.options == nullptr)
-            made.options =
-                like == nullptr ? std::make_shared<const Options>(*facts, options) : facts->options_of(like);
+            made.options = like == nullptr ? std::make_shared<const Options>(*facts, options) : facts->options_of(like);
         const std::string key = key_of(scopes::current_context(image));
         for (void* variant : table.add(machine, key, std::move(made), like)) facts->llvm().dispose(variant);
     } catch (const std::exception&) {  // out of memory: treat the machine as unknown
