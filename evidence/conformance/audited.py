@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from evidence.conformance.job import Job, Outcome, compile_job
+from evidence.conformance.library import judged_image
 from evidence.conformance.verdict import Verdict
 from optctx import OptionContext
 from optctx.engine.attach import attach
@@ -29,9 +30,9 @@ class Sighting:
 
 def compile_audited(job: Job, context: OptionContext) -> Outcome:
     """The job inside the context, from before it is entered until after it is left."""
-    with audit() as seen, context:
+    with audit(judged_image()) as seen, context:
         outcome = compile_job(job)
-    base = attach().image.base
+    base = attach(judged_image()).image.base
     accesses = [
         replace(access, instruction=access.instruction - base, address=access.address - base)
         for access in seen.accesses

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from evidence.conformance import fresh
 from evidence.conformance.job import Job
+from evidence.conformance.library import choose_library, judged_image
 from evidence.conformance.runlines import NeedsValue, read_jobs
 from evidence.conformance.scoped import shuffled
 from evidence.conformance.source import SourceError, default_cache, llvm_tests
@@ -89,7 +90,7 @@ def value_needs() -> NeedsValue:
     from optctx.context import needs_value
     from optctx.engine.attach import attach
 
-    engine = attach()
+    engine = attach(judged_image())
 
     def needs(name: str) -> bool | None:
         option = engine.options.get(name)
@@ -101,6 +102,7 @@ def value_needs() -> NeedsValue:
 def read_tests(options: argparse.Namespace, command: str) -> tuple[list[Job], Counter[str], str]:
     """(jobs, what was left out and why, the library's build ID)."""
     root = tests_root(options, command)
+    choose_library(getattr(options, "llvm", None))
     done = fresh.POOL.running().call(read_here, str(root), options.folders, gives=_Read)
     if done.value is None:
         raise RuntimeError(f"cannot read the tests: {done.error or done.death}")
@@ -112,4 +114,4 @@ def read_here(_: None, root: str, folders: list[str]) -> _Read:
     """In a child, which attaches for it."""
     from optctx.engine.attach import attach
 
-    return _Read(*read_jobs(Path(root), folders, value_needs()), attach().image.build_id)
+    return _Read(*read_jobs(Path(root), folders, value_needs()), attach(judged_image()).image.build_id)

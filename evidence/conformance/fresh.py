@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 
 from evidence.calls import called
 from evidence.conformance.job import Job, Outcome, compile_job, initialise
+from evidence.conformance.library import judged_image
 from optctx.children.answers import Done
 from optctx.children.death import Death
 from optctx.children.pool import Pool, SharedPool
@@ -74,7 +75,7 @@ def reference_after(job: Job, before: Callable[[], object]) -> Outcome:
     """In a child: the options process-wide, then `before`, then the job."""
     os.write(2, b"\1")  # after a death: had LLVM taken the command line?
     if job.options:
-        set_process_options(job.options)
+        set_process_options(job.options, judged_image())
     before()
     os.write(2, b"\2")
     return compile_job(job)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from llvmlite import binding
 
+from evidence.conformance.library import compile_by_llvm_c, library
 from optctx import emit_assembly, emit_object, run_passes
 from optctx.errors import OptctxError
 from optctx.process import native_api
@@ -92,6 +93,7 @@ def digest(data: bytes) -> str:
 @cache
 def initialise() -> None:
     """Every target of the library, with printers and assembly parsers; symbols looked up once."""
+    library()
     binding.initialize_all_targets()
     binding.initialize_all_asmprinters()
     binding.initialize_native_asmparser()
@@ -113,6 +115,8 @@ def compile_job(job: Job, *, machines: Machines | None = None) -> Outcome:
 
 
 def _compile(job: Job, machines: Machines) -> bytes:
+    if (own := library()) is not None:
+        return compile_by_llvm_c(own, job, source(job.path))
     with binding.create_context() as context, _parse(job, context) as module:
         if job.triple:
             module.triple = job.triple

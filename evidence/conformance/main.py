@@ -31,6 +31,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     if options.shared_machines and (options.audit or options.record):
         parser.error("--shared-machines goes with neither --audit nor --record")
+    if options.llvm and (options.shared_machines or options.record):
+        parser.error("--llvm goes with neither --shared-machines nor --record")
     jobs, left_out, build_id = read_tests(options, "conformance")
     jobs = choose(jobs, options)
     print(f"{len(jobs)} jobs in {', '.join(options.folders)}", flush=True)
@@ -77,5 +79,6 @@ def make_parser() -> argparse.ArgumentParser:
         action="store_true",
         help="one target machine for each triple, processor and other property, used by all contexts",
     )
+    parser.add_argument("--llvm", help="a libLLVM that users build, in place of llvmlite's")
     parser.add_argument("--json", type=absolute, help="write the report there")
     return parser

@@ -19,6 +19,7 @@ from typing import NamedTuple, NoReturn
 
 from evidence.conformance import fresh
 from evidence.conformance.job import Job, Machines, Outcome, compile_job
+from evidence.conformance.library import judged_image
 from evidence.conformance.machines import SharedMachines
 from optctx.children.answers import Listener
 from optctx.children.child import Channel
@@ -70,7 +71,7 @@ def scoped_outcome(job: Job, mode: Mode, machines: Machines | None) -> Outcome:
     from optctx.errors import OptionValueError
 
     try:
-        context = OptionContext.from_args(list(job.options), base="defaults")
+        context = OptionContext.from_args(list(job.options), base="defaults", image=judged_image())
     except ProcessWideOptionError as error:
         return Outcome("refused", text=f"{error.name}: {error.reason}")
     except OptionValueError as error:
@@ -176,7 +177,7 @@ def work(_: None, channel: Channel, jobs: list[tuple[int, Job]], threads: int, m
         from evidence.conformance.spoil import spoil
         from optctx.engine.attach import attach
 
-        attach()
+        attach(judged_image())
         if mode.spoil:
             spoil()
         sys.setswitchinterval(0.001)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable
 
+from evidence.conformance.library import judged_image
 from optctx._native import Kind
 from optctx.engine.attach import attach
 
@@ -23,7 +24,7 @@ def spoil() -> None:
 
     For this process and for good; only contexts with base="defaults" are of use after that.
     """
-    engine = attach()
+    engine = attach(judged_image())
     for option in engine.plan.options.values():
         kind = option.type.kind
         if option.scope != "thread" or option.alias_of:

@@ -22,6 +22,7 @@ from typing import Any
 
 from evidence.conformance.fresh import elsewhere, reference, reference_after, run_fresh
 from evidence.conformance.job import Job, Outcome, compile_job
+from evidence.conformance.library import judged_image
 from evidence.conformance.machines import SharedMachines
 from optctx.hosts.llvmlite import llvmlite_image
 from optctx.process import set_process_options
@@ -133,7 +134,7 @@ def _on_used_machines(jobs: Sequence[Job], indices: Sequence[int]) -> Iterator[T
 def again_on_its_machine(_: None, job: Job, times: int) -> Outcome:
     """The job on a machine that has compiled it."""
     if job.options:
-        set_process_options(job.options)
+        set_process_options(job.options, judged_image())
     machines = SharedMachines()
     for __ in range(times):
         compile_job(job, machines=machines)
@@ -189,7 +190,7 @@ def after_own_options(_: None, job: Job, others: list[Job], compiling: bool) -> 
     assert address is not None, _RESET
     reset = ctypes.CFUNCTYPE(None)(address)
     for other in others:
-        set_process_options(other.options)
+        set_process_options(other.options, judged_image())
         if compiling:
             compile_job(other)
         reset()
@@ -198,7 +199,7 @@ def after_own_options(_: None, job: Job, others: list[Job], compiling: bool) -> 
 
 def beside(_: None, job: Job, others: list[Job]) -> Outcome:
     """The job again and again while a second thread compiles the others; the first outcome that is odd."""
-    set_process_options(job.options)
+    set_process_options(job.options, judged_image())
     expected = compile_job(job)
     company = threading.Thread(target=_compile, args=(others,))
     company.start()
