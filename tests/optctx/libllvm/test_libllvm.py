@@ -16,7 +16,6 @@ import pathlib
 import random
 import re
 import shutil
-import subprocess
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
@@ -41,36 +40,15 @@ from optctx.testing.compiler import reads_of
 from tests.support.audit import audit
 from tests.support.forking import fork, run_and_end
 from tests.support.ir_texts import COUNTED, SCALE, X86
-from tests.support.processes import forked, output_of, python_process
+from tests.support.own_llvm import PARTS, link, needs_archives
+from tests.support.processes import forked, python_process
 
 ROOT = pathlib.Path(__file__).parents[3]
-PARTS = ("core", "irreader", "passes")
-CONFIG = shutil.which("llvm-config-19")
 KERNELS = ("kernel.ll", "tuning/hash.ll", "tuning/matmul.ll")
 BROKEN_ASM = 'define void @f() {\n call void asm sideeffect "no_such_instruction", ""()\n ret void\n}'
 SOUND = "define void @f() {\n ret void\n}"
 
-pytestmark = pytest.mark.skipif(
-    CONFIG is None,
-    reason="needs a libLLVM with symbols, linked of LLVM's archives (Debian: llvm-19-dev, g++)",
-)
-
-
-def link(library: pathlib.Path, *words: str) -> str:
-    """Link a shared LLVM of these components of LLVM's, with these flags."""
-    assert CONFIG is not None
-    flags, components = ([word for word in words if word.startswith("-") is given] for given in (True, False))
-    config = partial(output_of, CONFIG, "--link-static")
-    archives, others = config("--libfiles", *components).split(), config("--system-libs", *components).split()
-    whole = ("-Wl,--whole-archive", *archives, "-Wl,--no-whole-archive")
-    subprocess.run(["g++", "-shared", *flags, "-o", library, *whole, *others], check=True)
-    return str(library)
-
-
-@pytest.fixture(scope="module")
-def library(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """An LLVM with one target."""
-    return link(tmp_path_factory.mktemp("own") / "libLLVM-19.so", *PARTS, "x86")
+pytestmark = needs_archives
 
 
 def compiled(llvm: LibLLVM, ir: str) -> str:
