@@ -227,7 +227,8 @@ class _Run:
         self.study.take_over()
         self.trials = self.study.trials()
         self.numbers = len(self.trials)
-        self.study.study.sampler = self.search.make_sampler(self.space, self.numbers)
+        begun, _ = self.study.counts()
+        self.study.study.sampler = self.search.make_sampler(self.space, begun)
         self.assessor.know(self.trials.values())
         self.base = base
 
@@ -317,7 +318,6 @@ class _Run:
             self.evaluator,
             self.assessor,
             objective.goal,
-            self.search.seed,
             varied=bool(self.space.pipelines),
         )
         if isinstance(objective, RunTime):
