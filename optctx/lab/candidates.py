@@ -72,12 +72,11 @@ def choose(
     only: Sequence[str],
     exclude: Sequence[str],
     values: Mapping[str, Sequence[str]],
-    every: bool,
 ) -> Chosen:
     """Choose options among `reads` by the patterns, each with values that LLVM's parsers accept.
 
-    Those that changed the output of other files come first. `every`: whether all of these are to be tried,
-    not the first alone. Raises OptctxError for a pattern of `only` that matches no option at all.
+    Those that changed the output of other files come first. Raises OptctxError for a pattern of `only` that
+    matches no option at all.
     """
     wanted, unread = _wanted(reads, only, exclude, values)
     not_tried = [NotTried(name, registry()[name].type, _why_unread(name)) for name in unread]
@@ -100,7 +99,7 @@ def choose(
                 planned[_text(value)] = own
         if planned:
             base = text(read.values[0])
-            count = len(planned) if every or name in values else 1
+            count = len(planned) if name in values else 1
             about = name, option.type, base, read.functions
             candidates.append(Candidate(*about, planned, count, likely=name in likely))
         else:

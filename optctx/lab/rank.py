@@ -116,7 +116,6 @@ def rank(
     exclude: Sequence[str] = (),
     values: Sequence[str] = (),
     by: str = "size",
-    every: bool = False,
     verify: bool = False,
     trials: int | None = None,
     seconds: float | None = None,
@@ -142,14 +141,13 @@ def rank(
         values: Values to try instead, all of them, such as "unroll-count=1..4". These options are tried even
             if `only` does not name them.
         by: What effects are ranked by: "size", "instructions" or "compile-time".
-        every: Try several values of each option: every choice of an enum, numbers on both sides.
         verify: Compile each value once more in a fresh process with process-wide options, and compare.
         trials: The most compilations of this run.
         seconds: The most seconds of this run. No compilation takes longer, the first ones neither; what runs
             at the end is finished.
         limits: What compilations may take, and how many run at once.
         keep: A file that each trial is appended to as soon as it ends (design/trials.md). Trials of the same
-            ranking that it has already are not compiled again, nor those of a ranking without `every`.
+            ranking that it has already are not compiled again.
         on_estimate: Called before the first trial.
         progress: Called with the number of values each time that one more is known.
 
@@ -176,7 +174,7 @@ def rank(
         experiment.prepare(plan)
         base_trial = _base(experiment, plan, goal)
         reads = {each.name: each for each in experiment.recorded().read}
-        chosen = choose(reads, only=only, exclude=exclude, values=given, every=every)
+        chosen = choose(reads, only=only, exclude=exclude, values=given)
         space = [Dimension(each.option, Choices(tuple(each.values))) for each in chosen.candidates]
         identity = identity_of(
             "rank",
