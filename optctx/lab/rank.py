@@ -13,7 +13,6 @@ from itertools import zip_longest
 
 from optctx import OptionContext, current
 from optctx.compiling import FreshProcess, Job
-from optctx.compiling.job import check_llvmlites
 from optctx.errors import EndedEarlyError, Interrupted, OptctxError
 from optctx.lab.candidates import Candidate, Chosen, NotTried, choose, given_values
 from optctx.lab.experiment import Asked, Experiment, Plan, make_plan
@@ -162,8 +161,8 @@ def rank(
         Interrupted: Ctrl-C while trials run, a KeyboardInterrupt. Its `partial` is the ranking so far.
         EndedEarlyError: The helper process is killed, or the file cannot be written; also with a `partial`.
     """
-    check_llvmlites(job)
-    began, goal, given, base = time.monotonic(), goal_named(by), given_values(values), current()
+    began, goal, image = time.monotonic(), goal_named(by), job.image
+    given, base = given_values(values, image), current(image)
     # What only the printing of IR reads is no candidate.
     job, limits = replace(job, options=(), emit="object"), limits.within(seconds)
     with (
@@ -174,7 +173,7 @@ def rank(
         experiment.prepare(plan)
         base_trial = _base(experiment, plan, goal)
         reads = {each.name: each for each in experiment.recorded().read}
-        chosen = choose(reads, only=only, exclude=exclude, values=given)
+        chosen = choose(reads, image, only=only, exclude=exclude, values=given)
         space = [Dimension(each.option, Choices(tuple(each.values))) for each in chosen.candidates]
         identity = identity_of(
             "rank",

@@ -77,7 +77,7 @@ def run(given: Arguments) -> int:
 
     Returns 1 if a fresh process differs.
     """
-    with given.base.context():
+    with given.base.context(given.input.image):
         job = given.input.under(given.base).job(given.file)
         note_skipped({given.file: job})
         try:
