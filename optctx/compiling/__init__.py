@@ -15,15 +15,18 @@ from optctx.compiling.job import (
     Reloc,
     Result,
     compile_unchecked,
+    image_of,
     initialise_targets,
     target_of,
     why_passes_skip,
 )
+from optctx.image.loaded import Image
 
 __all__ = [
     "CodeModel",
     "Emit",
     "FreshProcess",
+    "Image",
     "Job",
     "Reloc",
     "Result",
@@ -32,6 +35,7 @@ __all__ = [
     "check_target",
     "compile_job",
     "compile_unchecked",
+    "image_of",
     "initialise_targets",
     "llvm_pool",
     "target_of",

@@ -169,21 +169,21 @@ def build_id(image: Image | None = None) -> str:
     return attach(image).image.build_id
 
 
-def resolve(name: str) -> str:
+def resolve(name: str, image: Image | None = None) -> str:
     """The name of the option for which a name stands: its own, or that of which it is an alias.
 
     A leading "-" is left out. Raises UnknownOptionError for the name of no option.
     """
-    engine = attach()
+    engine = attach(image)
     return engine.resolve(find(engine, name.lstrip("-") or name)).name
 
 
-def arguments(words: Iterable[str] | str) -> tuple[str, ...]:
+def arguments(words: Iterable[str] | str, image: Image | None = None) -> tuple[str, ...]:
     """The arguments as LLVM prints them, for a process of its own: options that no context can set, too.
 
     Raises OptctxError for an option or a value that this LLVM does not have. Attaches at first use.
     """
-    return tuple(process_args(attach(), words))
+    return tuple(process_args(attach(image), words))
 
 
 def text(value: Value) -> str:
@@ -191,16 +191,16 @@ def text(value: Value) -> str:
     return value_text(value)
 
 
-def trusted(name: str, text: str) -> bool:
+def trusted(name: str, text: str, image: Image | None = None) -> bool:
     """Whether LLVM takes this value of an option, and a module or file of unknown origin could set it.
 
     LLVM is known to survive such values. Raises UnknownOptionError for the name of no option.
     """
-    engine = attach()
+    engine = attach(image)
     option = engine.resolve(find(engine, name))
     try:
         TUNING.check(option, name)
-        TUNING.check_value(option, name, OptionContext({name: text})[name])
+        TUNING.check_value(option, name, OptionContext({name: text}, image=image)[name])
     except OptctxError:
         return False
     return True

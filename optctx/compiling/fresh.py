@@ -10,9 +10,8 @@ import math
 import os
 from contextlib import suppress
 from dataclasses import replace
-from typing import TypeVar, cast
+from typing import Literal, TypeVar, cast
 
-from optctx import libllvm
 from optctx.children.answers import Call, Done
 from optctx.children.death import OF_MACHINE, Death, cause_of_end, last_words
 from optctx.children.limits import Limits
@@ -164,7 +163,7 @@ _pool = SharedPool(load_llvm)
 def compile_fresh(_: None, job: Job, directory: bytes | None) -> Result:
     """Set the options process-wide, and compile. `directory`: where to run and put temporary files."""
     move_to(directory)
-    set_process_options(job.options, libllvm.open(job.llvm).image if job.llvm else None)
+    set_process_options(job.options, job.image)
     return compile_unchecked(job)
 
 
@@ -225,15 +224,18 @@ def refused_reading(printed: str) -> str:
     return refusal(words) if broken else ""
 
 
-def check_readable(ir: str | bytes, triple: str = "", llvm: str = "") -> None:
+def check_readable(
+    ir: str | bytes, triple: str = "", llvm: str = "", emit: Literal["none", "ir"] = "none"
+) -> str:
     """Raise OptctxError for a module that LLVM cannot read or does not accept. A fresh process reads it.
 
-    Raises EndedEarlyError if it was not LLVM that ended the fresh process.
+    Returns what is to be emitted, "" for nothing. Raises EndedEarlyError if it was not LLVM that ended the
+    fresh process.
     """
     with FreshProcess() as fresh:
-        result = fresh.compile(Job(ir, "verify", triple=triple, emit="none", llvm=llvm))
+        result = fresh.compile(Job(ir, "verify", triple=triple, emit=emit, llvm=llvm))
     if result.error is None:
-        return
+        return result.ir or ""
     if result.end in OF_MACHINE:
         raise EndedEarlyError(f"cannot read the module: {result.error}")
     words = last_words(result.stderr)

@@ -248,15 +248,6 @@ def _compile_by_llvm_c(job: Job, check: CheckTarget) -> tuple[str | None, bytes,
             return ir, b"", instructions
 
 
-def check_llvmlites(job: Job) -> None:
-    """Raise OptctxError for a job of another LLVM than llvmlite's."""
-    if job.llvm:
-        raise OptctxError(
-            f"cannot use {job.llvm} here: rank, tune, time and reduce compile with llvmlite's LLVM; "
-            "sweep and record take any"
-        )
-
-
 def _prepared(job: Job, prepare: Prepare) -> ModuleRef:
     from llvmlite import binding
 
@@ -280,25 +271,33 @@ def parse_module(ir: str | bytes, context: ContextRef) -> ModuleRef:
     raise OptctxError(f"cannot read the module: {why}")
 
 
-def why_passes_skip(ir: str | bytes, *, partly: bool = False) -> str:
-    """Say why passes skip every function of a module, and what to do; "" if they do not.
+def why_passes_skip(job: Job, *, partly: bool = False) -> str:
+    """Say why passes skip every function of a job's module, and what to do; "" if they do not.
 
     `partly`: also say how many functions they skip, if not all. Raises OptctxError for a module that LLVM
     cannot read.
     """
-    from llvmlite import binding
-
-    with parse_module(ir, binding.create_context()) as module:
-        defined = [function for function in module.functions if not function.is_declaration]
-        if not defined:
-            return "no function has a body: there is nothing to compile"
-        texts = (re.sub(rb'"[^"]*"', b"", b" ".join(each.attributes)) for each in defined)
-        skipped = sum(b"optnone" in text.split() for text in texts)
-    if skipped == len(defined):
+    found = _optnone(job)
+    skipped = sum(found)
+    if not found:
+        return "no function has a body: there is nothing to compile"
+    if skipped == len(found):
         return ALL_OPTNONE
     are, them = ("is", "it") if skipped == 1 else ("are", "them")
-    some = f"{skipped} of {counted(len(defined), 'function')} {are} optnone: passes skip {them}"
+    some = f"{skipped} of {counted(len(found), 'function')} {are} optnone: passes skip {them}"
     return some if partly and skipped else ""
+
+
+def _optnone(job: Job) -> list[bool]:
+    """Say of each function with a body whether passes skip it."""
+    if job.llvm:
+        with libllvm.open(job.llvm).parse(job.ir) as own:
+            return own.optnone()
+    from llvmlite import binding
+
+    with parse_module(job.ir, binding.create_context()) as module:
+        attributes = (b" ".join(each.attributes) for each in module.functions if not each.is_declaration)
+        return [b"optnone" in re.sub(rb'"[^"]*"', b"", each).split() for each in attributes]
 
 
 def make_target_machine(job: Job, module: ModuleRef, check: CheckTarget) -> TargetMachine:

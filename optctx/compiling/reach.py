@@ -36,13 +36,12 @@ def scope_reaches(path: str) -> str:
         "thread" if only this thread's compilation differs from the one before, "process" if the other
         thread's does, too, and otherwise "unknown: " with the reason. Costs three small compilations.
     """
-    if path != default_host().image().path:
-        return f"unknown: optctx compiles with {default_host().package}'s LLVM only"
     try:
+        job = Job(_LOOP, "loop-unroll", emit="ir", llvm="" if path == default_host().image().path else path)
         with ThreadPoolExecutor(1) as pool:
-            before = pool.submit(_compiled).result()  # which also starts the thread outside the scope
-            with OptionContext({"unroll-count": 4}):
-                inside, other = _compiled(), pool.submit(_compiled).result()
+            before = pool.submit(_compiled, job).result()  # which also starts the thread outside the scope
+            with OptionContext({"unroll-count": 4}, image=job.image):
+                inside, other = _compiled(job), pool.submit(_compiled, job).result()
     except OptctxError as error:
         return f"unknown: {error}"
     if inside == before:
@@ -50,9 +49,9 @@ def scope_reaches(path: str) -> str:
     return "thread" if other == before else "process"
 
 
-def _compiled() -> str:
+def _compiled(job: Job) -> str:
     """Return the loop after `loop-unroll`. Raises OptctxError if LLVM does not compile it."""
-    result = compile_unchecked(Job(_LOOP, passes="loop-unroll", emit="ir"))
+    result = compile_unchecked(job)
     if result.ir is None:
         raise OptctxError(result.error)
     return result.ir

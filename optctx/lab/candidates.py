@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from importlib import resources
 
 from optctx import Option, OptionContext, Read, registry
+from optctx.compiling import Image
 from optctx.compiling.facts import INTEGER_RANGES, Value, resolve, text
 from optctx.errors import OptctxError
 from optctx.lab.space import Space, parse_dimension
@@ -51,9 +52,9 @@ class Chosen:
     refused: tuple[str, ...]
 
 
-def given_values(values: Sequence[str]) -> dict[str, list[str]]:
+def given_values(values: Sequence[str], image: Image | None) -> dict[str, list[str]]:
     """Option -> the values to try. Raises OptctxError for what cannot be read or listed, or LLVM refuses."""
-    dimensions = [parse_dimension(setting) for setting in values]
+    dimensions = [parse_dimension(setting, image) for setting in values]
     for each in dimensions:
         if each.values.count > _MOST_LISTED:
             raise OptctxError(
@@ -61,38 +62,39 @@ def given_values(values: Sequence[str]) -> dict[str, list[str]]:
                 "fewer"
             )
     return {
-        resolve(each.name): [str(value) for value in each.values.each()]
-        for each in Space.of(dimensions).dimensions
+        resolve(each.name, image): [str(value) for value in each.values.each()]
+        for each in Space.of(dimensions, image).dimensions
     }
 
 
 def choose(
     reads: Mapping[str, Read],
+    image: Image | None,
     *,
     only: Sequence[str],
     exclude: Sequence[str],
     values: Mapping[str, Sequence[str]],
-    every: bool,
 ) -> Chosen:
     """Choose options among `reads` by the patterns, each with values that LLVM's parsers accept.
 
-    Those that changed the output of other files come first. `every`: whether all of these are to be tried,
-    not the first alone. Raises OptctxError for a pattern of `only` that matches no option at all.
+    Those that changed the output of other files come first. Raises OptctxError for a pattern of `only` that
+    matches no option at all.
     """
-    wanted, unread = _wanted(reads, only, exclude, values)
-    not_tried = [NotTried(name, registry()[name].type, _why_unread(name)) for name in unread]
+    options = registry(image)
+    wanted, unread = _wanted(reads, image, only, exclude, values)
+    not_tried = [NotTried(name, options[name].type, _why_unread(options[name])) for name in unread]
     names = (resources.files("optctx.lab") / "likely.txt").read_text().split()
     likely = {name: place for place, name in enumerate(names)}
     refused: list[str] = []
     candidates = []
     for name in wanted:
-        option, read = registry()[name], reads[name]
+        option, read = options[name], reads[name]
         found, reason = _values(option, read, values.get(name))
         planned: dict[str, Mapping[str, str]] = {}
         for value in found:
             own = _settings(option, value)
             try:
-                OptionContext(own)
+                OptionContext(own, image=image)
             except OptctxError as error:
                 refused.append(str(error))
                 reason = "LLVM takes none of the values"
@@ -100,7 +102,7 @@ def choose(
                 planned[_text(value)] = own
         if planned:
             base = text(read.values[0])
-            count = len(planned) if every or name in values else 1
+            count = len(planned) if name in values else 1
             about = name, option.type, base, read.functions
             candidates.append(Candidate(*about, planned, count, likely=name in likely))
         else:
@@ -112,6 +114,7 @@ def choose(
 
 def _wanted(
     reads: Mapping[str, Read],
+    image: Image | None,
     only: Sequence[str],
     exclude: Sequence[str],
     values: Mapping[str, Sequence[str]],
@@ -120,8 +123,8 @@ def _wanted(
     named, globs = [*values], []
     for pattern in (each.lstrip("-") for each in only):
         if not any(character in pattern for character in _GLOB):
-            named.append(resolve(pattern))
-        elif not fnmatch.filter(registry(), pattern):
+            named.append(resolve(pattern, image))
+        elif not fnmatch.filter(registry(image), pattern):
             raise OptctxError(f"no option matches {pattern!r}; `optctx options` shows them all")
         else:
             globs.append(pattern)
@@ -136,8 +139,8 @@ def _wanted(
     return [name for name in reads if is_wanted(name)], list(unread)
 
 
-def _why_unread(name: str) -> str:
-    unseen = registry()[name].scope == "process"
+def _why_unread(option: Option) -> str:
+    unseen = option.scope == "process"
     return "it cannot be scoped, so its reads are not seen" if unseen else "LLVM did not read it"
 
 

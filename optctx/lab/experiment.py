@@ -19,9 +19,9 @@ from optctx.children.answers import Done
 from optctx.children.crowd import PER_THREAD, Crowd
 from optctx.children.limits import Limits as ChildLimits
 from optctx.children.pool import Pool, SharedPool
-from optctx.compiling import FreshProcess, Job, Result, answered, compile_unchecked
+from optctx.compiling import FreshProcess, Image, Job, Result, answered, compile_unchecked, image_of
 from optctx.compiling.fresh import load_llvm, move_to, refused_reading
-from optctx.compiling.job import image_of, pipeline_error
+from optctx.compiling.job import pipeline_error
 from optctx.compiling.targets import target_problem
 from optctx.errors import EndedEarlyError, OptctxError, UnsupportedImageError
 from optctx.lab.outcome import Answer, Limits, verified
@@ -61,11 +61,6 @@ class Plan:
         """Of the jobs."""
         return tuple(job.passes for job in self.jobs)
 
-    @property
-    def llvm(self) -> str:
-        """Of all jobs, as each names it."""
-        return self.jobs[0].llvm
-
 
 def make_plan(
     jobs: Mapping[str, Job],
@@ -84,7 +79,7 @@ def make_plan(
     they do in this process. Raises OptctxError for the first target that LLVM does not take, and
     for jobs of several LLVMs.
     """
-    image = image_of(one_llvm(jobs))
+    image = one_image(jobs)
     judge_targets(jobs)
     planned: dict[str, Job] = {}
     for name, job in jobs.items():
@@ -92,17 +87,17 @@ def make_plan(
             parts = [name] * (len(jobs) > 1) + [passes] * (len(pipelines) > 1)
             planned[": ".join(parts)] = replace(job, options=(), passes=passes)
     names = tuple(planned) if len(planned) > 1 else ()
-    given = tuple(planned.values()), all_arguments(base, image), attributes_policy(), limits, names
+    given = tuple(planned.values()), all_arguments(base, image), attributes_policy(image), limits, names
     where = None if directory is None else os.fsencode(directory)
     return Plan(*given, output, noted, repeats, where)
 
 
-def one_llvm(jobs: Mapping[str, Job]) -> str:
-    """The LLVM of all these jobs, as each names it. Raises OptctxError if they have several."""
+def one_image(jobs: Mapping[str, Job]) -> Image | None:
+    """The LLVM of all these jobs. Raises OptctxError if they have several."""
     llvms = {job.llvm for job in jobs.values()}
     if len(llvms) > 1:
         raise OptctxError(f"cannot compile with several LLVMs in one experiment: {', '.join(sorted(llvms))}")
-    return llvms.pop()
+    return image_of(llvms.pop())
 
 
 def judge_targets(jobs: Mapping[str, Job]) -> None:
@@ -152,8 +147,9 @@ class Experiment:
     def prepare(self, plan: Plan) -> None:
         """Take the plan. Raises OptctxError for the first job that LLVM refuses under any options."""
         self.plan = plan
-        if plan.arguments or plan.llvm:
-            self.pool = self._stack.enter_context(Pool(attach_under, plan.arguments, plan.llvm))
+        llvm = plan.jobs[0].llvm
+        if plan.arguments or llvm:
+            self.pool = self._stack.enter_context(Pool(attach_under, plan.arguments, llvm))
         else:
             self.pool = _attached.running()
         _ = self.pool.process  # raises what its server finds wrong
@@ -336,7 +332,7 @@ def attach_under(arguments: tuple[str, ...], llvm: str) -> None:
     """Prepare a server under the options of the calling process, which come before attaching."""
     load_llvm()
     set_process_options(arguments, image_of(llvm))
-    _attach(llvm, "ignore")
+    _attach(image_of(llvm), "ignore")
 
 
 # Of all experiments whose base is LLVM's: the next one begins at once.
@@ -346,17 +342,15 @@ _attached = SharedPool(attach_once)
 def begin(_: None, plan: Plan) -> Plan:
     """In a child: go where the plan compiles, and attach with the settings of the calling process."""
     move_to(plan.directory)
-    _attach(plan.llvm, *plan.attributes)  # type: ignore[arg-type]
+    _attach(plan.jobs[0].image, *plan.attributes)  # type: ignore[arg-type]
     return plan
 
 
-def _attach(llvm: str, attributes: Attributes, *trust: str) -> None:
+def _attach(image: Image | None, attributes: Attributes, *trust: str) -> None:
     """Attach with the settings of the calling process, which has issued the warnings already."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        attach(
-            image_of(llvm), attributes=attributes, trust=[each for each in trust if each] if trust else None
-        )
+        attach(image, attributes=attributes, trust=[each for each in trust if each] if trust else None)
 
 
 def check(_: None, plan: Plan, place: int) -> str:
@@ -400,7 +394,7 @@ def compile_one(plan: Plan, asked: Asked) -> Answer:
 
 def _recorded(job: Job, noted: tuple[str, ...]) -> tuple[Result, frozenset[str] | None]:
     """Compile. Return the result, and which of the noted options LLVM read (None if unknown)."""
-    reading = noting(frozenset(noted))
+    reading = noting(frozenset(noted), job.image)
     with contextlib.ExitStack() as stack:
         try:
             stack.enter_context(reading)
@@ -423,7 +417,8 @@ class ByReads(Generic[Known]):
     source and the same values of those, it would read the same ones and do the same.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, image: Image | None) -> None:
+        self._registry = registry(image)
         self._targets: dict[str, str] = {}
         self._read: dict[Hashable, list[frozenset[str]]] = {}  # by source, each once
         self._results: dict[Hashable, Known] = {}
@@ -447,5 +442,5 @@ class ByReads(Generic[Known]):
 
     def _target(self, name: str) -> str:
         if name not in self._targets:
-            self._targets[name] = registry()[name].alias_of or name
+            self._targets[name] = self._registry[name].alias_of or name
         return self._targets[name]

@@ -13,7 +13,6 @@ from itertools import zip_longest
 
 from optctx import OptionContext, current
 from optctx.compiling import FreshProcess, Job
-from optctx.compiling.job import check_llvmlites
 from optctx.errors import EndedEarlyError, Interrupted, OptctxError
 from optctx.lab.candidates import Candidate, Chosen, NotTried, choose, given_values
 from optctx.lab.experiment import Asked, Experiment, Plan, make_plan
@@ -116,7 +115,6 @@ def rank(
     exclude: Sequence[str] = (),
     values: Sequence[str] = (),
     by: str = "size",
-    every: bool = False,
     verify: bool = False,
     trials: int | None = None,
     seconds: float | None = None,
@@ -142,14 +140,13 @@ def rank(
         values: Values to try instead, all of them, such as "unroll-count=1..4". These options are tried even
             if `only` does not name them.
         by: What effects are ranked by: "size", "instructions" or "compile-time".
-        every: Try several values of each option: every choice of an enum, numbers on both sides.
         verify: Compile each value once more in a fresh process with process-wide options, and compare.
         trials: The most compilations of this run.
         seconds: The most seconds of this run. No compilation takes longer, the first ones neither; what runs
             at the end is finished.
         limits: What compilations may take, and how many run at once.
         keep: A file that each trial is appended to as soon as it ends (design/trials.md). Trials of the same
-            ranking that it has already are not compiled again, nor those of a ranking without `every`.
+            ranking that it has already are not compiled again.
         on_estimate: Called before the first trial.
         progress: Called with the number of values each time that one more is known.
 
@@ -164,8 +161,8 @@ def rank(
         Interrupted: Ctrl-C while trials run, a KeyboardInterrupt. Its `partial` is the ranking so far.
         EndedEarlyError: The helper process is killed, or the file cannot be written; also with a `partial`.
     """
-    check_llvmlites(job)
-    began, goal, given, base = time.monotonic(), goal_named(by), given_values(values), current()
+    began, goal, image = time.monotonic(), goal_named(by), job.image
+    given, base = given_values(values, image), current(image)
     # What only the printing of IR reads is no candidate.
     job, limits = replace(job, options=(), emit="object"), limits.within(seconds)
     with (
@@ -176,7 +173,7 @@ def rank(
         experiment.prepare(plan)
         base_trial = _base(experiment, plan, goal)
         reads = {each.name: each for each in experiment.recorded().read}
-        chosen = choose(reads, only=only, exclude=exclude, values=given, every=every)
+        chosen = choose(reads, image, only=only, exclude=exclude, values=given)
         space = [Dimension(each.option, Choices(tuple(each.values))) for each in chosen.candidates]
         identity = identity_of(
             "rank",

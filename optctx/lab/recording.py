@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import msgspec
 
-from optctx import OptionContext, Read, Unread, libllvm, record
+from optctx import OptionContext, Read, Unread, record
 from optctx.compiling import Job, compile_unchecked, why_passes_skip
 from optctx.compiling.facts import text
 from optctx.errors import OptctxError
@@ -42,18 +42,17 @@ def recorded(_: object, job: Job) -> Recorded:
 
     LLVM knows the job's target. Raises OptctxError if LLVM refuses the job.
     """
-    image = libllvm.open(job.llvm).image if job.llvm else None
-    context = OptionContext.from_args(job.options, image=image)
-    with context, record(image) as log:
+    context = OptionContext.from_args(job.options, image=job.image)
+    with context, record(job.image) as log:
         result = compile_unchecked(replace(job, options=()))
     if result.error is not None:
         raise OptctxError(result.error)
-    skipped = "" if job.llvm else why_passes_skip(job.ir)
+    skipped = why_passes_skip(job)
     unread = log.unread
     if skipped:  # said once for the file, and no pass of the pipeline would have helped
         unread = [replace(each, cause=_said_once(each.cause)) for each in unread]
-    elif unread and not job.llvm:
-        skipped = why_passes_skip(job.ir, partly=True)
+    elif unread:
+        skipped = why_passes_skip(job, partly=True)
     return Recorded(tuple(log.reads.values()), tuple(unread), skipped)
 
 

@@ -17,7 +17,6 @@ from optctx.children.death import End, last_words
 from optctx.compiling import FreshProcess, Job, Result
 from optctx.compiling.facts import INTEGER_RANGES, arguments
 from optctx.compiling.fresh import MOST_SECONDS
-from optctx.compiling.job import check_llvmlites
 from optctx.errors import Interrupted, OptctxError
 from optctx.lab.outcome import Limits
 from optctx.lab.program import Programs, object_words, with_object
@@ -115,8 +114,7 @@ def reduce_options(
     Nothing reaches this process or its options. Raises OptctxError as `smallest` does, and Interrupted, with
     what was found so far, after Ctrl-C.
     """
-    check_llvmlites(job)
-    given = arguments(job.options)
+    given = arguments(job.options, job.image)
     with ExitStack() as stack:
         # Left in this order, tries that wait are answered at once: nothing goes on after Ctrl-C.
         pool = stack.enter_context(ThreadPoolExecutor(limits.at_once))
@@ -243,7 +241,7 @@ class _Search:
         """Move every integer as near to its registered value as bisection finds."""
         for place, argument in enumerate(options):
             name, _, text = argument.lstrip("-").partition("=")
-            option = registry()[name]
+            option = registry(self.job.image)[name]
             value = _integer(text) if option.type in INTEGER_RANGES else None
             if value is not None and isinstance(option.default, int):
                 near = partial(_with_value, options, place, name, option.default)

@@ -42,6 +42,7 @@ def lines_of(trial: Trial, source: Source) -> dict[str, str]:
     """The lines for how to compile as a trial did, and "numba", a decorator of a function.
 
     Its options are given on top of those of every compilation; those with the value "default" are left alone.
+    "numba" is "" for another LLVM than llvmlite's.
     """
     own = overrides_of(trial.options)
     base = [each for each in source.options if option_name(each) not in own]
@@ -51,7 +52,7 @@ def lines_of(trial: Trial, source: Source) -> dict[str, str]:
         name, equals, text = argument.lstrip("-").partition("=")
         texts.setdefault(name, []).append(text if equals else "true")
     options = {name: each if len(each) > 1 else each[0] for name, each in texts.items()}
-    decorator = f"@optctx.numba.njit(options={options!r})"
+    decorator = "" if source.job.llvm else f"@optctx.numba.njit(options={options!r})"
     return {**shell_lines(given, trial.passes, source), "numba": decorator}
 
 

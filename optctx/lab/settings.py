@@ -14,7 +14,7 @@ from typing import Any, Generic, TypeVar
 
 from optctx.errors import OptctxError, shown
 
-_MOST = (1 << 32) - 1  # the system or NumPy takes no more as seconds, MiB or a seed
+_MOST = (1 << 32) - 1  # the system takes no more as seconds
 R = TypeVar("R")
 N = TypeVar("N", int, float)
 

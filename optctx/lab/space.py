@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from optctx import OptionContext, registry
-from optctx.compiling.job import image_of
+from optctx.compiling import Image
 from optctx.errors import OptctxError, shown
 
 Value = int | str
@@ -109,8 +109,8 @@ class Space:
     dimensions: tuple[Dimension, ...]
 
     @classmethod
-    def of(cls, dimensions: Sequence[Dimension], llvm: str = "") -> Space:
-        """Check the dimensions against LLVM's options. `llvm`: of which LLVM, as in `Job`.
+    def of(cls, dimensions: Sequence[Dimension], image: Image | None = None) -> Space:
+        """Check the dimensions against the options of an LLVM, by default llvmlite's.
 
         Raises OptctxError for a name that stands twice, a range for an option that is no number, and as
         OptionContext does for options and values.
@@ -120,7 +120,7 @@ class Space:
             if names.count(name) > 1:
                 raise OptctxError(f"option {shown(name)} is set twice; write all its values in one --try")
         space = cls(tuple(dimensions))
-        space.check(llvm)
+        space.check(image)
         return space
 
     @property
@@ -137,12 +137,12 @@ class Space:
     def names(self) -> list[str]:
         return [each.name for each in self.dimensions]
 
-    def check(self, llvm: str = "") -> None:
+    def check(self, image: Image | None = None) -> None:
         """Raise OptctxError for dimensions that LLVM's options do not allow: one that names all bad ones."""
         options = [each for each in self.dimensions if each.name != PASSES]
         # So many at most: looking for similar names takes time.
         found = itertools.islice(
-            itertools.chain.from_iterable(_refusals(each, llvm) for each in options), _MOST_REFUSED
+            itertools.chain.from_iterable(_refusals(each, image) for each in options), _MOST_REFUSED
         )
         refused = {str(each): each for each in found}
         if len(refused) > 1:
@@ -152,7 +152,7 @@ class Space:
             raise refused.popitem()[1]  # it leads to this frame, which must not lead to it
         targets: dict[str, str] = {}
         for each in options:
-            target = registry(image_of(llvm))[each.name].alias_of or each.name
+            target = registry(image)[each.name].alias_of or each.name
             if targets.setdefault(target, each.name) != each.name:
                 raise OptctxError(
                     f"{targets[target]!r} and {each.name!r} are the same option; take one of them out"
@@ -180,28 +180,27 @@ def overrides_of(point: Point) -> dict[str, str]:
     return {name: text for name, text in point.items() if name != PASSES and text != DEFAULT}
 
 
-def parse_space(settings: Sequence[str], pipelines: Sequence[str] = (), llvm: str = "") -> Space:
+def parse_space(settings: Sequence[str], pipelines: Sequence[str] = (), image: Image | None = None) -> Space:
     """A space from texts such as "unroll-count=1..16", and pipelines if there are several.
 
-    `llvm`: of which LLVM, as in `Job`. Raises OptctxError for a text that cannot be read, and as `Space.of`
-    does.
+    `image`: of which LLVM. Raises OptctxError for a text that cannot be read, and as `Space.of` does.
     """
     if isinstance(settings, str):
         raise OptctxError(f"expected a list of texts, such as [{settings!r}], found one text")
-    dimensions = [parse_dimension(setting, llvm) for setting in settings]
+    dimensions = [parse_dimension(setting, image) for setting in settings]
     if len(pipelines) > 1:
         dimensions.insert(0, Dimension(PASSES, Choices(tuple(dict.fromkeys(pipelines)))))
-    return Space.of(dimensions, llvm)
+    return Space.of(dimensions, image)
 
 
-def parse_dimension(setting: str, llvm: str = "") -> Dimension:
+def parse_dimension(setting: str, image: Image | None = None) -> Dimension:
     """From "unroll-count=1..16", "1..1024:log", "0..64:step=8" or "a,b,c", or the name of a flag.
 
     Raises OptctxError.
     """
     name, equals, text = setting.partition("=")
     name = name.strip().lstrip("-")
-    if not name or not (equals or registry(image_of(llvm))[name].type in ("bool", "boolOrDefault")):
+    if not name or not (equals or registry(image)[name].type in ("bool", "boolOrDefault")):
         raise OptctxError(
             f"expected NAME=VALUES, such as unroll-count=1..16 or unroll-count=1,2,4, found {shown(setting)}"
         )
@@ -239,10 +238,10 @@ def _values(text: str, setting: str) -> Values:
     return Integers(low, high, step, log)
 
 
-def _refusals(dimension: Dimension, llvm: str) -> Iterable[OptctxError]:
+def _refusals(dimension: Dimension, image: Image | None) -> Iterable[OptctxError]:
     """What LLVM does not take of an option's values."""
     try:
-        option = registry(image_of(llvm))[dimension.name]
+        option = registry(image)[dimension.name]
         if isinstance(dimension.values, Integers) and option.type not in _NUMBERS:
             choices = ",".join(option.choices) or "true,false"
             raise OptctxError(
@@ -254,6 +253,6 @@ def _refusals(dimension: Dimension, llvm: str) -> Iterable[OptctxError]:
         return
     for text in dimension.values.ends:
         try:
-            OptionContext(overrides_of({dimension.name: text}), image=image_of(llvm))
+            OptionContext(overrides_of({dimension.name: text}), image=image)
         except OptctxError as error:
             yield error

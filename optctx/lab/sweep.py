@@ -11,9 +11,8 @@ from itertools import islice
 
 from optctx import OptionContext
 from optctx.compiling import Job
-from optctx.compiling.job import image_of
 from optctx.errors import Interrupted, OptctxError
-from optctx.lab.experiment import Asked, Experiment, Plan, make_plan, one_llvm
+from optctx.lab.experiment import Asked, Experiment, Plan, make_plan, one_image
 from optctx.lab.outcome import Answer, Limits, trial_of
 from optctx.lab.settings import positive
 from optctx.lab.space import DEFAULT, PASSES, Space, Value, overrides_of, parse_space
@@ -87,14 +86,14 @@ def sweep(
     if trials is not None:
         positive.check(trials)
     with Experiment() as experiment:  # it starts while the settings are judged
-        llvm = one_llvm(jobs)
+        image = one_image(jobs)
         if isinstance(space, Space):
-            space.check(llvm)
+            space.check(image)
         else:
-            space = parse_space(space, llvm=llvm)
+            space = parse_space(space, image=image)
         grid = _grid(space, len(jobs), trials)
         jobs = {name: replace(each, emit="object") for name, each in jobs.items()}
-        goal, base = goal_named(by), OptionContext(image=image_of(llvm))
+        goal, base = goal_named(by), OptionContext(image=image)
         plan = make_plan(jobs, limits, base, pipelines=space.pipelines)
         identity = identity_of(
             "sweep",

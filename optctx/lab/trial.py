@@ -20,9 +20,8 @@ import msgspec
 
 from optctx.children.death import End
 from optctx.children.frames import write_all
-from optctx.compiling import Job
+from optctx.compiling import Image, Job
 from optctx.compiling.facts import build_id
-from optctx.compiling.job import image_of
 from optctx.errors import EndedEarlyError, OptctxError, shown
 
 _FORMAT = 3
@@ -141,7 +140,7 @@ def identity_of(
         "pipelines": [job.passes for job in jobs.values()],
         "target": [list(job.target.values()) for job in jobs.values()],
         "base": [list(base[0]), list(base[1])],
-        "versions": versions(next(iter(jobs.values())).llvm),
+        "versions": versions(next(iter(jobs.values())).image),
         **more,
     }
 
@@ -164,9 +163,9 @@ def _digest(ir: str | bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 
 
-def versions(llvm: str = "") -> dict[str, str]:
+def versions(image: Image | None) -> dict[str, str]:
     """Of what the figures of an experiment come from."""
-    return {"optctx": version("optctx"), "llvmlite": version("llvmlite"), "LLVM": build_id(image_of(llvm))}
+    return {"optctx": version("optctx"), "llvmlite": version("llvmlite"), "LLVM": build_id(image)}
 
 
 class Trials:

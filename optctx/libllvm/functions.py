@@ -50,6 +50,9 @@ _FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
         for what in ("Function", "BasicBlock", "Instruction")
         for which in (f"First{what}", f"Next{what}")
     },
+    "LLVMIsDeclaration": (c_int, (c_void_p,)),
+    "LLVMGetEnumAttributeKindForName": (c_uint, (c_char_p, c_size_t)),
+    "LLVMGetEnumAttributeAtIndex": (c_void_p, (c_void_p, c_uint, c_uint)),
     "LLVMParseCommandLineOptions": (None, (c_int, POINTER(c_char_p), c_char_p)),
 }
 _TARGETS = (

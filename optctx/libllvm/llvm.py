@@ -40,6 +40,7 @@ from optctx.values.texts import Texts, check_occurrence, has_text
 _SEVERITIES = ("error", "warning", "remark", "note")
 _RELOCS = {"default": 0, "static": 1, "pic": 2, "dynamicnopic": 3}
 _CODE_MODELS = {"default": 0, "jitdefault": 1, "tiny": 2, "small": 3, "kernel": 4, "medium": 5, "large": 6}
+_OF_FUNCTION = (1 << 32) - 1  # the place of attributes
 _RETURN_STATUS = 2  # what LLVM's verifier does about a broken module
 
 
@@ -161,23 +162,22 @@ class Module(_Owned):
 
     def instruction_count(self) -> int:
         """Count the IR instructions, over all functions."""
-        c = self.llvm._c
+        functions = self._each("Function", self.address)
+        blocks = (block for function in functions for block in self._each("BasicBlock", function))
+        return sum(1 for block in blocks for _ in self._each("Instruction", block))
 
-        def each(first: Any, following: Any, of: int) -> Iterator[int]:
-            at = first(of)
-            while at:
-                yield at
-                at = following(at)
+    def optnone(self) -> list[bool]:
+        """Say of each function with a body whether passes skip it."""
+        c, name = self.llvm._c, b"optnone"
+        kind = c.LLVMGetEnumAttributeKindForName(name, len(name))
+        bodies = (each for each in self._each("Function", self.address) if not c.LLVMIsDeclaration(each))
+        return [bool(c.LLVMGetEnumAttributeAtIndex(each, _OF_FUNCTION, kind)) for each in bodies]
 
-        functions = each(c.LLVMGetFirstFunction, c.LLVMGetNextFunction, self.address)
-        blocks = (
-            block
-            for function in functions
-            for block in each(c.LLVMGetFirstBasicBlock, c.LLVMGetNextBasicBlock, function)
-        )
-        return sum(
-            1 for block in blocks for _ in each(c.LLVMGetFirstInstruction, c.LLVMGetNextInstruction, block)
-        )
+    def _each(self, what: str, of: int) -> Iterator[int]:
+        at = getattr(self.llvm._c, f"LLVMGetFirst{what}")(of)
+        while at:
+            yield at
+            at = getattr(self.llvm._c, f"LLVMGetNext{what}")(at)
 
     def _check(self) -> None:
         """Take what LLVM has said since the last time. Raises OptctxError for an error."""

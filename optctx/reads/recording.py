@@ -81,13 +81,13 @@ def record(image: Image | None = None) -> Recording:
     return recording
 
 
-def noting(names: frozenset[str]) -> Recording:
+def noting(names: frozenset[str], image: Image | None = None) -> Recording:
     """Record as `record()` does, but only reads of these options. `read_in` gives them.
 
     The first read of an option takes as long as in `record()`. Reads of others take nothing, where a
     compilation has some hundreds of them. None of the names is an alias. Raises as `record()` does.
     """
-    recording = Recording()
+    recording = record(image)
     recording._names = names
     return recording
 

@@ -22,6 +22,7 @@ from optctx.errors import (
     UntrustedOptionWarning,
     shown,
 )
+from optctx.image.loaded import Image
 from optctx.reads.unread import marks
 from optctx.tasks.problems import tell_of
 from optctx.travelling.bindings import seen_by
@@ -85,9 +86,9 @@ def reset_policy(engine: Engine) -> None:
     _policies.pop(engine.index, None)
 
 
-def attributes_policy() -> tuple[str, ...]:
-    """Return the setting for llvmlite's LLVM, for a cache key; `("ignore",)` if attributes do not count."""
-    engine = engine_attach.made()
+def attributes_policy(image: Image | None = None) -> tuple[str, ...]:
+    """Return the setting for an LLVM, for a cache key; `("ignore",)` if attributes do not count."""
+    engine = engine_attach.made(image)
     policy = _IGNORE if engine is None else _policies.get(engine.index, _IGNORE)
     if policy.attributes == "ignore":
         return ("ignore",)

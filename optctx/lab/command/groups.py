@@ -8,8 +8,7 @@ from functools import partial
 from typing import Any, ClassVar
 
 from optctx import OptionContext
-from optctx.compiling import Job
-from optctx.compiling.job import image_of
+from optctx.compiling import Image, Job, image_of
 from optctx.errors import OptctxError, UntrustedOptionError, shown
 from optctx.lab.command.console import encodable
 from optctx.lab.command.inputs import read_input
@@ -21,6 +20,15 @@ from optctx.toml import read_toml
 PASSES = "default<O3>"
 FILE = "LLVM IR (.ll), bitcode (.bc), or C or C++ (.c, .cpp) for clang; '-' for standard input"
 _MOST_BYTES = 1 << 20  # of a file of options, as OptionContext.load has it
+
+
+def llvm() -> Any:
+    """A field for the LLVM that a command is about."""
+    return setting(
+        "",
+        "another LLVM than llvmlite's: its file, or a version that is installed",
+        metavar="LLVM",
+    )
 
 
 @dataclass(frozen=True)
@@ -53,6 +61,12 @@ class Input:
         options=True,
     )
     clang: str = setting("clang", "what compiles C and C++, with its options", metavar="'PROGRAM ARGS'")
+    llvm: str = llvm()
+
+    @property
+    def image(self) -> Image | None:
+        """The LLVM. Raises OptctxError for one that cannot be used."""
+        return image_of(self.llvm)
 
     @property
     def pipelines(self) -> tuple[str, ...]:
@@ -70,11 +84,10 @@ class Input:
         for name, text in [*texts, ("llc", self.llc), ("clang", self.clang)]:
             if encodable(text) != text:
                 raise OptctxError(f"cannot use --{name}: expected UTF-8, found {shown(text)}")
-        return Job("", self.pipelines[0], **target_of(self.llc))
+        return Job("", self.pipelines[0], **target_of(self.llc), llvm=self.llvm)
 
-    def job(self, path: str, *, pipelines: bool = False, llvm: str = "") -> Job:
+    def job(self, path: str, *, pipelines: bool = False) -> Job:
         """The job for a file. `pipelines`: the caller tries each of `self.pipelines`; else there is one.
-        `llvm`: as in `Job`.
 
         Raises OptctxError for a file that cannot be read or compiled.
         """
@@ -82,10 +95,10 @@ class Input:
             raise OptctxError(
                 f"this command takes one --passes, found {len(self.passes)}; write one pipeline, with commas"
             )
-        target = replace(self.target(), llvm=llvm)
+        target = self.target()
         return replace(target, ir=read_input(path, target, self.clang))
 
-    def jobs(self, paths: Sequence[str], llvm: str = "") -> dict[str, Job]:
+    def jobs(self, paths: Sequence[str]) -> dict[str, Job]:
         """The jobs for several files, by the name of the file. The caller tries each of `self.pipelines`.
 
         Raises as `job` does.
@@ -94,9 +107,7 @@ class Input:
         for name in names:
             if names.count(name) > 1:
                 raise OptctxError(f"{name} is given twice; give it once")
-        return {
-            name: self.job(path, pipelines=True, llvm=llvm) for name, path in zip(names, paths, strict=True)
-        }
+        return {name: self.job(path, pipelines=True) for name, path in zip(names, paths, strict=True)}
 
 
 @dataclass(frozen=True)
@@ -118,13 +129,12 @@ class Base:
         metavar="FILE",
     )
 
-    def context(self, llvm: str = "") -> OptionContext:
-        """The context. `llvm`: of which LLVM, as in `Job`.
+    def context(self, image: Image | None = None) -> OptionContext:
+        """The context. `image`: of which LLVM.
 
         Raises OptctxError for an option or a value that this LLVM does not have, for one that is set twice,
         and for a file that cannot be used.
         """
-        image = image_of(llvm)
         read = partial(OptionContext.from_args, image=image)
         words, loaded = self._words(read), []
         if self.load is not None:
@@ -206,12 +216,3 @@ def out(*formats: str) -> Any:
     `formats`: by default "table", "json" and "csv"; the first is that of the command.
     """
     return group(Out, format={"choices": formats, "default": formats[0]} if formats else {})
-
-
-def llvm() -> Any:
-    """A field of a command's record for the LLVM that it is about."""
-    return setting(
-        "",
-        "another LLVM than llvmlite's: its file, or a version that is installed",
-        metavar="LLVM",
-    )

@@ -1,9 +1,11 @@
-"""Print which LLVM is loaded, how optctx gives threads their own options, which options it refuses and why,
-and where it keeps files. Please add the JSON to a bug report. What a scope reaches is found by an experiment:
-an option is set on one thread, and another thread compiles. `python -m optctx` prints the same.
+"""Print how optctx gives threads their own options in the LLVM that llvmlite loads, or in another one, which
+options it refuses and why, and where it keeps files. Please add the JSON to a bug report. What a scope
+reaches is found by an experiment: an option is set on one thread, and another thread compiles.
+`python -m optctx` prints the same.
 
     optctx info
     optctx info --format json > info.json
+    optctx info --llvm build/lib/libLLVM.so
 """
 
 from __future__ import annotations
@@ -13,9 +15,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import optctx
+from optctx.compiling import image_of
 from optctx.compiling.reach import scope_reaches
 from optctx.lab.command.console import printed, say
-from optctx.lab.command.groups import Out, out
+from optctx.lab.command.groups import Out, llvm, out
 
 _NAMED = 3  # refused options of a reason that are named
 
@@ -24,12 +27,13 @@ _NAMED = 3  # refused options of a reason that are named
 class Arguments:
     """What `optctx info` takes."""
 
+    llvm: str = llvm()
     out: Out = out("table", "json")
 
 
 def run(given: Arguments) -> None:
-    """Print `optctx.info()`, and for each LLVM what a scope reaches."""
-    found = optctx.info()
+    """Print `optctx.info()`, and what a scope reaches in this LLVM."""
+    found = optctx.info(image_of(given.llvm))
     for image in found["images"]:
         image["scope_reaches"] = scope_reaches(image["path"])
     if not printed(given.out.format, lambda: found):

@@ -43,11 +43,7 @@ def note_skipped(jobs: Mapping[str, Job], *, partly: bool = False) -> set[str]:
 
     LLVM has read the files before, in fresh processes.
     """
-    found = {
-        name: why
-        for name, job in jobs.items()
-        if not job.llvm and (why := why_passes_skip(job.ir, partly=partly))
-    }
+    found = {name: why for name, job in jobs.items() if (why := why_passes_skip(job, partly=partly))}
     for name, why in found.items():
         note(f"{name}: {why}")
     return set(found)

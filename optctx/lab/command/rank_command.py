@@ -50,11 +50,6 @@ class Rank:
         several=True,
     )
     by: str = setting("size", "what to rank by: size, instructions or compile-time", metavar="GOAL")
-    values: str = setting(
-        "one",
-        "of each option: one far from its own, or all that are guessed by type (default: %(default)s)",
-        choices=("one", "all"),
-    )
     verify: bool = setting(False, "compare each value with a fresh process")
     trials: int | None = setting(
         None, "most compilations; options that often matter come first", metavar="N", read=positive
@@ -82,19 +77,16 @@ def run(given: Arguments) -> int:
 
     Returns 1 if a fresh process differs.
     """
-    own = {**vars(given.own)}
-    values = own.pop("values")
-    with given.base.context():
+    with given.base.context(given.input.image):
         job = given.input.under(given.base).job(given.file)
         note_skipped({given.file: job})
         try:
             with progress_bar("values") as step:
                 ranking = rank(
                     job,
-                    **own,
+                    **vars(given.own),
                     keep=given.keep.keep,
                     values=given.varied.tries,
-                    every=values == "all",
                     limits=given.limits,
                     on_estimate=_say,
                     progress=step,

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from optctx.compiling import answered, llvm_pool
 from optctx.compiling.facts import text
 from optctx.lab.command.console import complain_printed, printed, say, show
-from optctx.lab.command.groups import Base, File, Input, Out, llvm, out
+from optctx.lab.command.groups import Base, File, Input, Out, out
 from optctx.lab.experiment import judge_targets
 from optctx.lab.recording import Recorded, recorded
 from optctx.lab.rich_table import Table
@@ -29,15 +29,14 @@ class Arguments(File):
 
     input: Input = group(Input)
     base: Base = group(Base)
-    llvm: str = llvm()
     out: Out = out()
 
 
 def run(given: Arguments) -> None:
     """Compile, and print the options that were read. Raises OptctxError and OSError."""
     llvm_pool()  # its server starts while this process reads the file
-    options = tuple(given.base.context(given.llvm).args())
-    job = given.input.under(given.base).job(given.file, llvm=given.llvm)
+    options = tuple(given.base.context(given.input.image).args())
+    job = given.input.under(given.base).job(given.file)
     job = replace(job, options=options, emit="object")
     judge_targets({given.file: job})
     # What LLVM prints has names of the module in it, and LLVM may end the process.

@@ -40,7 +40,7 @@ class Arguments(File):
 
 def run(given: Arguments) -> None:
     """Reduce, and print the options; after Ctrl-C those found so far. Raises OptctxError and OSError."""
-    options = tuple(given.base.context().args())
+    options = tuple(given.base.context(given.input.image).args())
     if not options:
         raise OptctxError("nothing to reduce: give the options with --set or --load")
     read = given.input.under(given.base)

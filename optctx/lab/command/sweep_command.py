@@ -16,7 +16,7 @@ from typing import ClassVar
 
 from optctx.errors import EndedEarlyError, Interrupted, OptctxError
 from optctx.lab.command.console import complain, complain_printed, printed, progress_bar, say, show
-from optctx.lab.command.groups import Base, Files, Input, Keep, Out, Try, llvm, out
+from optctx.lab.command.groups import Base, Files, Input, Keep, Out, Try, out
 from optctx.lab.command.inputs import note_skipped
 from optctx.lab.outcome import Limits
 from optctx.lab.settings import group, positive, setting
@@ -57,7 +57,6 @@ class Arguments(Files):
     own: Sweep = group(Sweep)
     keep: Keep = group(Keep)
     limits: Limits = group(Limits)
-    llvm: str = llvm()
     out: Out = out()
 
 
@@ -68,10 +67,11 @@ def run(given: Arguments) -> int:
     """
     out, keep, goal = given.out, given.keep, goal_named(given.own.by)
     read = given.input.under(given.base)
-    with given.base.context(given.llvm):
-        space = parse_space(given.varied.tries, read.pipelines, given.llvm)
+    image = read.image
+    with given.base.context(image):
+        space = parse_space(given.varied.tries, read.pipelines, image)
         names = [each for each in space.names if each != PASSES]
-        jobs = read.jobs(given.files, given.llvm)
+        jobs = read.jobs(given.files)
         skipped = note_skipped(jobs)
         found: list[Trial] = []
         lines: Counter[str] = Counter()

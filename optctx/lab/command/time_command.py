@@ -45,7 +45,7 @@ class Arguments(File):
 
 def run(given: Arguments) -> int:
     """Time, and print the rows. Raises OptctxError and OSError."""
-    measuring = given.measuring
+    measuring, base = given.measuring, given.base.context(given.input.image)
     job = given.input.under(given.base).job(given.file)
     if measuring.command and measuring.harness:
         raise OptctxError(
@@ -64,7 +64,7 @@ def run(given: Arguments) -> int:
                 job,
                 kernel,
                 given.against,
-                base=given.base.context().args(),
+                base=base.args(),
                 measuring=measuring,
                 limits=given.limits,
                 progress=tell,

@@ -79,7 +79,8 @@ def run(given: Arguments) -> None:
     """Search, print what was found, and how to go on after Ctrl-C. Raises OptctxError and OSError."""
     need_optuna()  # now rather than after clang
     best, out = given.own.best, given.out
-    base = given.base.context()
+    image = given.input.image
+    base = given.base.context(image)
     with base:
         read = given.input.under(given.base)
         job, space, objectives = _prepared(given, read)
@@ -100,7 +101,7 @@ def run(given: Arguments) -> None:
     finally:  # also where standard output takes no more, as in `| head`
         if best:
             winner = found.winner or found.base
-            OptionContext(overrides_of(winner.options)).save(best, passes=winner.passes)
+            OptionContext(overrides_of(winner.options), image=image).save(best, passes=winner.passes)
 
 
 def _searched(given: Arguments, job: Job, space: Space, objectives: Sequence[Objective]) -> Tuned:
@@ -133,7 +134,7 @@ def _prepared(given: Arguments, read: Input) -> tuple[Job, Space, list[Objective
         )
     if own.best and (problem := hindrance(own.best)):
         raise OptctxError(f"cannot write {own.best}: {problem}")
-    space = parse_space(given.varied.tries, read.pipelines)  # now rather than after minutes of work
+    space = parse_space(given.varied.tries, read.pipelines, read.image)  # before minutes of work
     job = read.job(given.file, pipelines=True)
     note_skipped({given.file: job})
     settings = {**vars(measuring), "kernel": _kernel(goals, measuring, given.file, job)}
@@ -186,7 +187,7 @@ def _proposed(
         )
     names = ", ".join(each.name for each in found)
     note(f"trying {len(found)} options that change the {objectives[0].goal.name}: {names}")
-    return Space.of([*space.dimensions, *found])
+    return Space.of([*space.dimensions, *found], job.image)
 
 
 def _kept_space(storage: str | None, file: str, given: Input, wanted: Space) -> Space | None:
@@ -202,7 +203,7 @@ def _kept_space(storage: str | None, file: str, given: Input, wanted: Space) -> 
     if identity is None:
         return None
     texts = [text for text in identity.get("space", ()) if not text.startswith(f"{PASSES}=")]
-    space = parse_space(texts, given.pipelines)
+    space = parse_space(texts, given.pipelines, given.image)
     if other := [text for text in wanted.texts() if text not in space.texts()]:
         raise OptctxError(
             f"cannot continue the study {shown(name)} in {opened.named}: it does not try {other[0]}; repeat "

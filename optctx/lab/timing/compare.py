@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from optctx.compiling import FreshProcess, Job, Result
+from optctx.compiling import FreshProcess, Image, Job, Result
 from optctx.compiling.facts import arguments
 from optctx.errors import Interrupted, OptctxError
 from optctx.lab.outcome import Limits
@@ -146,8 +146,8 @@ def compare_settings(
     options that LLVM does not know, and for a set that says nothing else than the base.
     """
     measuring = measuring or Measuring()
-    own = arguments(base)
-    sets = [_more(own, each) for each in against]
+    own = arguments(base, job.image)
+    sets = [_more(own, each, job.image) for each in against]
     progress("compiling")
     with FreshProcess(timeout=limits.seconds(), memory=limits.memory) as fresh:
         plain = fresh.compile(replace(job, options=own, emit="object"))
@@ -180,9 +180,9 @@ def compare_settings(
     return Compared(own, found.base, tuple(rows), *shared)
 
 
-def _more(base: tuple[str, ...], against: str | Sequence[str]) -> tuple[str, ...]:
-    own = arguments(against)
-    both = arguments([*base, *own])
+def _more(base: tuple[str, ...], against: str | Sequence[str], image: Image | None) -> tuple[str, ...]:
+    own = arguments(against, image)
+    both = arguments([*base, *own], image)
     if sorted(both) == sorted(base):
         given = against if isinstance(against, str) else " ".join(against)
         raise OptctxError(

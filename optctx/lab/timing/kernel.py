@@ -19,22 +19,19 @@ import re
 import runpy
 import traceback
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any, NamedTuple
 
 from msgspec import Struct
 
 from optctx.compiling import Job, check_readable
-from optctx.compiling.job import check_llvmlites, parse_module
 from optctx.errors import OptctxError, shown
 from optctx.wording import counted, printable
 
-if TYPE_CHECKING:
-    from llvmlite.binding import ModuleRef, ValueRef
-
 NUMBERS = {"i1": 1, "i8": 8, "i16": 16, "i32": 32, "i64": 64, "float": 0, "double": 0}  # bits of integers
-_EXTENDED = (b"signext", b"zeroext")  # attributes: the caller extends it to a register
+_EXTENDED = ("signext", "zeroext")  # attributes: the caller extends it to a register
 # Attributes of parameters whose values the caller passes in its memory or in registers of its own choice.
-_REFUSED = (b"byval", b"sret", b"inalloca", b"preallocated", b"nest", b"swift", b"inreg", b"byref")
+_REFUSED = ("byval", "sret", "inalloca", "preallocated", "nest", "swift", "inreg", "byref", "addrspace")
+_LOCAL = {"internal", "private"}  # linkage
 # What may stand before the name of a function that C can call, beside the type of its result.
 _PLAIN = {
     "define",
@@ -103,36 +100,64 @@ def harness_beside(file: str) -> str:
 def find_kernel(job: Job, harness: Harness, file: str) -> Kernel:
     """The function of a module that is measured. `file`: that of the module, for a message.
 
-    Without an entry in the harness, it is the only function that can be called. LLVM reads the module in this
-    process, after a fresh one, because LLVM may crash on it. Raises NoHarnessError if the function takes
-    arguments and the harness gives none, and OptctxError for what cannot be called.
+    Without an entry in the harness, it is the only function that can be called. The job's LLVM reads the
+    module in a fresh process. Raises NoHarnessError if the function takes arguments and the harness gives
+    none, and OptctxError for what cannot be called.
     """
-    from llvmlite import binding  # importing optctx works without llvmlite
-
-    check_llvmlites(job)
-    check_readable(job.ir)
-    with parse_module(job.ir, binding.create_context()) as module:
-        function = _callable(harness.entry or _only_function(module), module)
-        parameters = [_parameter(function, place, each) for place, each in enumerate(function.arguments, 1)]
-        returned = _returned(function)
-        names = [each.name for each in function.arguments]
-        kernel = Kernel(function.name, tuple(parameters), returned, harness)
+    text = check_readable(job.ir, job.triple, job.llvm, emit="ir")
+    functions = [_function(line) for line in text.split("\n") if line.startswith("define ")]
+    function = _callable(harness.entry or _only_function(functions), functions)
+    parameters = [_parameter(function, place, each) for place, each in enumerate(function.parameters, 1)]
+    kernel = Kernel(function.name, tuple(parameters), _returned(function), harness)
     if kernel.parameters and not harness.gives:
         path = harness.file or harness_beside(file) or "a file for --harness"
+        names = [each[-1].lstrip("%") for each in function.parameters]
         raise NoHarnessError(
             f"cannot call {shown(kernel.entry)}: no harness says what to pass; fill in the printed one, and "
             f"save it as {path}",
-            _to_fill_in(kernel, names),
+            _to_fill_in(kernel, ["" if each.isdecimal() else each.strip('"') for each in names]),
         )
     return kernel
 
 
-def _only_function(module: ModuleRef) -> str:
-    found: list[str] = [
-        function.name
-        for function in module.functions
-        if not function.is_declaration and function.linkage.name not in ("internal", "private")
-    ]
+class _Function(NamedTuple):
+    """A function as LLVM prints it. `words`: before its name, the type of its result last.
+
+    `parameters`: words of each, its type first and its name last.
+    """
+
+    name: str
+    words: list[str]
+    parameters: list[list[str]]
+
+
+def _function(line: str) -> _Function:
+    """Read the line that begins a function. The same in every LLVM, and no LLVM has to read it again."""
+    words = _split(line, " ")
+    place = next(place for place, word in enumerate(words) if word.startswith("@"))
+    quoted, plain, parameters = re.fullmatch(r'@(?:"(.*?)"|([^(]*))\((.*)\)', words[place]).groups()  # type: ignore[union-attr]
+    name = re.sub(rb"\\(\\|[0-9A-F]{2})", _unescaped, (quoted or plain).encode()).decode(errors="replace")
+    return _Function(name, words[:place], [_split(each, " ") for each in _split(parameters, ",")])
+
+
+def _split(text: str, between: str) -> list[str]:
+    """Split a text of LLVM IR, but not in brackets and quotes."""
+    parts, depth = [""], 0
+    for piece in re.findall(r'"[^"]*"|.', text):
+        depth += (piece in "([{<") - (piece in ")]}>")
+        if piece == between and not depth:
+            parts.append("")
+        else:
+            parts[-1] += piece
+    return [part.strip() for part in parts if part.strip()]
+
+
+def _unescaped(match: re.Match[bytes]) -> bytes:
+    return b"\\" if match[1] == b"\\" else bytes([int(match[1], 16)])
+
+
+def _only_function(functions: Sequence[_Function]) -> str:
+    found = [each.name for each in functions if _LOCAL.isdisjoint(each.words)]
     if len(found) == 1:
         return found[0]
     names = ", ".join(found[:5]) + (", ..." if len(found) > 5 else "")
@@ -142,41 +167,38 @@ def _only_function(module: ModuleRef) -> str:
     )
 
 
-def _callable(entry: str, module: ModuleRef) -> ValueRef:
+def _callable(entry: str, functions: Sequence[_Function]) -> _Function:
     """The function of that name. Raises OptctxError if a measurement cannot call it."""
-    defined = {function.name: function for function in module.functions if not function.is_declaration}
-    function = defined.get(entry)
+    function = next((each for each in functions if each.name == entry), None)
     if function is None:
         raise _not_callable(entry, "the module defines no function of that name")
-    if function.linkage.name in ("internal", "private"):
+    if not _LOCAL.isdisjoint(function.words):
         raise _not_callable(entry, "it is internal to its module; make it visible (no `static`)")
-    if function.linkage.name == "available_externally":
+    if "available_externally" in function.words:
         raise _not_callable(entry, "its code is elsewhere (available_externally)")
-    if function.global_value_type.is_function_vararg:
+    if ["..."] in function.parameters:
         raise _not_callable(entry, "it takes a variable number of arguments")
     return function
 
 
-def _returned(function: ValueRef) -> str:
+def _returned(function: _Function) -> str:
     """The type of its result. Raises OptctxError for one that is no number, and for what C cannot call."""
-    returned = str(function.global_value_type.get_function_return())
+    *words, returned = function.words
     if returned not in (*NUMBERS, "void"):
         raise _not_callable(function.name, f"it returns {returned}; expected a number or nothing")
-    line = next(each for each in str(function).splitlines() if each.startswith("define "))
-    words = re.sub(r"\([^()]*\)", "", line.partition("@")[0]).split()
-    if odd := [each for each in words if each not in _PLAIN and each != returned]:
+    if odd := [each for each in words if each.partition("(")[0] not in _PLAIN]:
         raise _not_callable(function.name, f"it is declared as {' '.join(odd)}; expected a function of C")
     return returned
 
 
-def _parameter(function: ValueRef, place: int, parameter: ValueRef) -> str:
+def _parameter(function: _Function, place: int, words: Sequence[str]) -> str:
     """Its type, and how the caller extends it. Raises OptctxError if it is neither number nor pointer."""
-    kind, attributes = str(parameter.type), list(parameter.attributes)
-    if refused := next((each for each in attributes if each.startswith(_REFUSED)), b"").decode():
+    kind, *attributes, _ = words
+    if refused := next((each for each in attributes if each.startswith(_REFUSED)), ""):
         raise _not_callable(function.name, f"argument {place} is passed as {refused}")
     if kind != "ptr" and kind not in NUMBERS:
         raise _not_callable(function.name, f"argument {place} is {kind}; expected a pointer or a number")
-    return " ".join([kind, *(each.decode() for each in attributes if each in _EXTENDED)])
+    return " ".join([kind, *(each for each in attributes if each in _EXTENDED)])
 
 
 def _not_callable(entry: str, problem: str) -> OptctxError:

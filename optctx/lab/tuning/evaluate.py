@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 
 from optctx import OptionContext, registry
 from optctx.compiling import Emit, Job
-from optctx.compiling.job import check_llvmlites
 from optctx.lab.experiment import Asked, Experiment, Plan, make_plan
 from optctx.lab.outcome import Answer, Limits
 from optctx.lab.space import PASSES, Space, overrides_of
@@ -36,15 +35,14 @@ def search_plan(
     `emit`: what objectives want of each compilation; None for figures alone. `noted`: note which options of
     the space each compilation reads. Raises OptctxError for a target that LLVM does not take.
     """
-    check_llvmlites(job)
     names = [each.name for each in space.dimensions if each.name != PASSES]
     return make_plan(
         {"": replace(job, emit=emit or "object")},
         limits,
-        OptionContext(),
+        OptionContext(image=job.image),
         pipelines=space.pipelines,
         output=emit is not None,
-        noted=tuple(registry()[name].alias_of or name for name in names) if noted else (),
+        noted=tuple(registry(job.image)[name].alias_of or name for name in names) if noted else (),
         repeats=repeats,
     )
 

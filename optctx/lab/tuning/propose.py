@@ -50,7 +50,7 @@ def propose(
     Raises OptctxError as `rank` does, and if no option changes the output.
     """
     goal = objective.goal if objective.name in _RANKED else Size().goal
-    others = [name for name, option in registry().items() if option.trust != _TUNING]
+    others = [name for name, option in registry(job.image).items() if option.trust != _TUNING]
     try:
         ranking = rank(
             job,
@@ -74,8 +74,8 @@ def propose(
     wanted = 2 * count if isinstance(objective, Measured) else count
     dimensions: list[Dimension] = []
     for effect in effects:
-        option = registry()[effect.option]
-        texts = [text for text in _texts(option, effect) if trusted(option.name, text)]
+        option = registry(job.image)[effect.option]
+        texts = [text for text in _texts(option, effect) if trusted(option.name, text, job.image)]
         if texts and len(dimensions) < wanted:
             dimensions.append(Dimension(option.name, Choices((DEFAULT, *dict.fromkeys(texts)))))
     if not dimensions:
@@ -94,7 +94,7 @@ def _fastest(
     points = [(each.name, text) for each in dimensions for text in each.values.ends if text != DEFAULT]
     codes: dict[str, dict[str, bytes]] = {each.name: {} for each in dimensions}  # by digest
     with Evaluator() as evaluator:
-        base = evaluator.base(search_plan(job, Space.of(dimensions), limits, emit="object"))
+        base = evaluator.base(search_plan(job, Space.of(dimensions, job.image), limits, emit="object"))
         evaluator.ask((number, Asked(0, {name: text})) for number, (name, text) in enumerate(points))
         answers = sorted(chain.from_iterable(iter(evaluator.answers, [])), key=lambda each: each.number)
     for answer in answers:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from optctx.lab.settings import Number, checked, positive, setting
+from optctx.lab.settings import checked, positive, setting
 from optctx.lab.settings import seconds as read_seconds
 from optctx.lab.space import Space
 
@@ -21,22 +21,16 @@ class Search:
     """How a space is searched. The first limit that is reached ends it; a trial that runs then is finished.
     No compilation takes longer than `seconds`.
 
-    `sampler`: one of Optuna's; None is a grid if `trials` are enough for every point, and otherwise TPE.
-    `seed`: the same one gives the same trials, if one process searches from the beginning and the figures are
-    the same, on any number of threads; a `sampler` has its own. `trials` are those of the whole study,
-    earlier runs among them; 100, if no other limit is given. `seconds` are of this run.
+    `sampler`: one of Optuna's; None is a grid if `trials` are enough for every point, and otherwise TPE. That
+    chooses the same points each time that one process searches from the beginning, on any number of threads.
+    `trials` are those of the whole study, earlier runs among them; 100, if no other limit is given. `seconds`
+    are of this run.
 
     Raises OptctxError for a value that cannot be used.
     """
 
     title: ClassVar[str] = "search"
     sampler: BaseSampler | None = None
-    seed: int = setting(
-        0,
-        "the same one gives the same trials (%(default)s)",
-        metavar="N",
-        read=Number(int, "a whole number, 0 or more", lambda found: found >= 0),
-    )
     trials: int | None = setting(
         None,
         f"trials of the whole study ({_TRIALS}, without another limit)",
@@ -63,17 +57,16 @@ class Search:
         return self.sampler is None and space.count <= min(self.most or 0, _LARGEST_GRID)
 
     def make_sampler(self, space: Space, begun: int) -> BaseSampler:
-        """Make Optuna's sampler for a study that has `begun` trials already."""
+        """Make Optuna's sampler for a study in which `begun` trials run or have ended."""
         from optuna import samplers
 
         if self.sampler is not None:
             return self.sampler
         if not self.is_grid(space):
-            # The seed's own points are those at the beginning: others would come again.
-            return samplers.TPESampler(seed=self.seed + begun)
+            return samplers.TPESampler(seed=begun)  # with that of the beginning, its points would come again
 
         class Grid(samplers.GridSampler):
             def after_trial(self, *given: Any) -> None:
                 """Stop nothing: only `Study.optimize` can be stopped."""
 
-        return Grid({each.name: list(each.values.each()) for each in space.dimensions}, self.seed)
+        return Grid({each.name: list(each.values.each()) for each in space.dimensions}, seed=0)

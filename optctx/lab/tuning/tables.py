@@ -94,7 +94,8 @@ def ending(study: Tuned, source: Source, saved: str | None) -> list[str]:
     where = (
         f"the best set is in {saved}, for --load" if saved else "--best FILE keeps the best set, for --load"
     )
-    return [*shown_lines(lines), f"Numba: {lines['numba']}", where]
+    numba = [f"Numba: {lines['numba']}"] if lines["numba"] else []
+    return [*shown_lines(lines), *numba, where]
 
 
 def figure_text(figure: float, goal: Goal) -> str:

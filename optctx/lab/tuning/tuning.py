@@ -95,7 +95,7 @@ def tune(
         found = opened.study(study, goals, _identity(job, plan, space, objectives))
         evaluator = stack.enter_context(Evaluator())
         assessor = Assessor(plan, objectives)
-        run = _Run(plan, space, objectives, search, found, evaluator, assessor, on_trial)
+        run = _Run(plan, space, objectives, search, found, evaluator, assessor, on_trial, ByReads(job.image))
         return run.run()
 
 
@@ -145,8 +145,8 @@ class _Run:
     evaluator: Evaluator
     assessor: Assessor
     on_trial: Callable[[Trial, int | None], None]
+    known: ByReads[Answer]  # what equal compilations have given
     started: float = field(default_factory=time.monotonic)
-    known: ByReads[Answer] = field(default_factory=ByReads)  # what equal compilations have given
     asked: deque[_Asked] = field(default_factory=deque)  # and not told, in order
     trials: dict[int, Trial] = field(default_factory=dict)  # that have ended, as far as this process knows
     numbers: int = 0  # of the study, as far as this process knows
@@ -200,7 +200,7 @@ class _Run:
             space=tuple(self.space.texts()),
             pipelines=self.plan.pipelines,
             versions={
-                **versions(),
+                **versions(self.plan.jobs[0].image),
                 "python": platform.python_version(),
                 "optuna": importlib.metadata.version("optuna"),
             },
@@ -227,7 +227,8 @@ class _Run:
         self.study.take_over()
         self.trials = self.study.trials()
         self.numbers = len(self.trials)
-        self.study.study.sampler = self.search.make_sampler(self.space, self.numbers)
+        begun, _ = self.study.counts()
+        self.study.study.sampler = self.search.make_sampler(self.space, begun)
         self.assessor.know(self.trials.values())
         self.base = base
 
@@ -317,7 +318,6 @@ class _Run:
             self.evaluator,
             self.assessor,
             objective.goal,
-            self.search.seed,
             varied=bool(self.space.pipelines),
         )
         if isinstance(objective, RunTime):

@@ -32,7 +32,6 @@ class Winner:
     evaluator: Evaluator
     assessor: Assessor
     goal: Goal
-    seed: int
     varied: bool
     confirmation: dict[str, Any] | None = None
     options: dict[str, str] | None = None
@@ -49,7 +48,7 @@ class Winner:
 
                 options = self._fewest(trial, answer, keeps)
                 answer = self._compile(trial, options)
-            found = objective.confirm(self.assessor.base, answer.code, first, self.seed + place + 1)
+            found = objective.confirm(self.assessor.base, answer.code, first, place + 1)
             if place == 0 or found.gain:
                 self.confirmation = {
                     "trial": trial.number,

@@ -16,7 +16,7 @@ def _reaches() -> str:
     return reach.scope_reaches(default_host().image().path)
 
 
-def _set_for_the_process(options: dict[str, Any]) -> nullcontext[None]:
+def _set_for_the_process(options: dict[str, Any], image: object) -> nullcontext[None]:
     for name, value in options.items():
         binding.set_option("", f"-{name}={value}")
     return nullcontext()
@@ -32,13 +32,15 @@ def test_what_reaches_every_thread_is_said_to(monkeypatch: pytest.MonkeyPatch) -
     assert _reaches() == "process"
 
 
-@pytest.mark.parametrize("problem", ["changed nothing", "no LLVM option", "llvmlite"])
+@pytest.mark.parametrize("problem", ["changed nothing", "no LLVM option", "no such file"])
 def test_what_cannot_be_told_is_unknown(problem: str, monkeypatch: pytest.MonkeyPatch) -> None:
     path = default_host().image().path
     if problem == "changed nothing":
-        monkeypatch.setattr(reach, "OptionContext", nullcontext)
+        monkeypatch.setattr(reach, "OptionContext", lambda _, image: nullcontext())
     elif problem == "no LLVM option":
-        monkeypatch.setattr(reach, "OptionContext", lambda _: OptionContext({"unrol-count": 4}))
+        monkeypatch.setattr(
+            reach, "OptionContext", lambda _, image: OptionContext({"unrol-count": 4}, image=image)
+        )
     else:
         path = "/usr/lib/another.so"
     said = reach.scope_reaches(path)

@@ -10,7 +10,6 @@ import ctypes
 import gc
 import hashlib
 import itertools
-import json
 import os
 import pathlib
 import random
@@ -29,14 +28,8 @@ import pytest
 import optctx
 from optctx import OptctxError, OptionContext, libllvm, registry
 from optctx.compiling import Emit, FreshProcess, Job, Result, compile_job
-from optctx.compiling.facts import load_facts
 from optctx.engine.attach import attach
-from optctx.lab.command.main import main
-from optctx.lab.rank import rank
-from optctx.lab.reduce import reduce_options
-from optctx.lab.sweep import sweep
 from optctx.libllvm import LibLLVM, TargetMachine
-from optctx.testing.compiler import reads_of
 from tests.support.audit import audit
 from tests.support.forking import fork, run_and_end
 from tests.support.ir_texts import COUNTED, SCALE, X86
@@ -265,58 +258,6 @@ def test_what_is_wrong_with_a_job_is_its_error(library: str) -> None:
     assert compile_job(native).code
     assert native.cpu != "native"
     assert "no such file" in error_of(lambda: Job(COUNTED, llvm="/no/libLLVM.so"))
-    for attempt in (rank, partial(reduce_options, keeps=lambda job: True)):
-        assert f"cannot use {library} here: rank, tune, time and reduce" in error_of(
-            partial(attempt, Job(COUNTED, llvm=library))
-        )
-
-
-@forked
-def test_what_it_reads_is_recorded(
-    library: str, tmp_path: pathlib.Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert "unroll-count" in reads_of(Job(COUNTED, llvm=library))
-    assert "unroll-count" not in reads_of(Job(COUNTED, "instcombine", llvm=library))
-    file = tmp_path / "counted.ll"
-    file.write_text(COUNTED)
-    command = ["record", str(file), "--llvm", library, "--format", "json"]
-    assert main([*command, "--set", "unroll-count=4", "--set", "aarch64-use-aa=false"]) == 2
-    assert "aarch64-use-aa" in capsys.readouterr().err, "it has no such target"
-    assert main([*command, "--set", "unroll-count=4", "--set", "enable-gvn-sink"]) == 0
-    found = json.loads(capsys.readouterr().out)
-    read = {each["name"]: each["values"] for each in found["read"]}
-    assert read["unroll-count"] == [4]
-    assert len(read) > 200
-    assert main([*command, "--passes", "instcombine", "--set", "unroll-count=4"]) == 0
-    assert [each["name"] for each in json.loads(capsys.readouterr().out)["unread"]] == ["unroll-count"]
-
-
-@forked
-def test_a_sweep_compiles_with_it_and_agrees_with_fresh_processes(
-    library: str, tmp_path: pathlib.Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    file, kept = tmp_path / "counted.ll", tmp_path / "trials"
-    file.write_text(COUNTED)
-    words = ["sweep", str(file), "--try", "unroll-count=2..5"]
-    own, more = [*words, "--llvm", library, "--format", "json"], ["--verify", "--keep", str(kept)]
-    assert main([*own, "--set", "regalloc=basic", *more]) == 0
-    trials = json.loads(capsys.readouterr().out)
-    assert [trial["agrees"] for trial in trials] == [True] * 4
-    llvm = libllvm.open(library)
-    for trial in trials:
-        options = ("-regalloc=basic", f"-unroll-count={trial['options']['unroll-count']}")
-        with OptionContext.from_args(options, image=llvm.image):
-            alone = compile_job(Job(COUNTED, llvm=library))
-        assert hashlib.sha256(alone.code).hexdigest() == trial["attributes"]["digest"]
-    assert len({trial["attributes"]["digest"] for trial in trials}) == 4
-    assert main([*words, "--set", "regalloc=basic", *more]) == 2
-    assert "its trials differ in versions" in capsys.readouterr().err
-    assert main([*own, "--passes", "no-pass"]) == 2
-    assert "cannot run the pass pipeline 'no-pass'" in capsys.readouterr().err
-    assert main([*own, "--try", "unroll-cunt=1"]) == 2
-    assert "among the" in capsys.readouterr().err
-    jobs = {"own": Job(COUNTED, llvm=library), "llvmlite's": Job(COUNTED)}
-    assert "several LLVMs in one experiment" in error_of(lambda: sweep(jobs, ["unroll-count=1,2"]))
 
 
 MACHINE_SETS = ((), ("-fast-isel",), ("-enable-machine-outliner=always",), ("-x86-cmov-converter=false",))
@@ -473,27 +414,6 @@ def test_no_mistake_ends_the_process(library: str) -> None:
             except OptctxError:
                 refused += 1
     assert 0 < refused < 7 * len(registry(llvm.image))
-
-
-@forked
-def test_the_command_lists_its_options_and_compares_them_with_llvmlites(
-    library: str, tmp_path: pathlib.Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["options", "unroll-*", "--format", "json"]) == 0
-    old = tmp_path / "old.json"
-    old.write_text(capsys.readouterr().out)
-    assert main(["options", "unroll-*", "--llvm", library, "--format", "json"]) == 0
-    found = load_facts(capsys.readouterr().out.encode(), "standard output")
-    assert (found.library, found.llvm, found.llvmlite) == ("libLLVM-19.so", libllvm.open(library).version, "")
-    own = registry(libllvm.open(library).image)
-    assert {each.name: each.scope for each in found.options} == {
-        name: option.scope for name, option in own.items() if name.startswith("unroll-")
-    }
-    assert main(["options", "unroll-*", "--llvm", library, "--against", str(old)]) == 0
-    said = capsys.readouterr().out
-    assert f"new: {found.title}, {len(found.options)} names" in said
-    assert main(["options", "--llvm", "/no/libLLVM.so"]) == 2
-    assert "cannot open '/no/libLLVM.so' as an LLVM: no such file" in capsys.readouterr().err
 
 
 def test_llvmlite_is_not_needed(library: str) -> None:

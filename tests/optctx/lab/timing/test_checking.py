@@ -238,6 +238,7 @@ def test_a_harness_that_is_not_there_is_one_clear_error(tmp_path: pathlib.Path) 
             "define void @f(<4 x i32> %a) { ret void }",
             "argument 1 is <4 x i32>; expected a pointer or a number",
         ),
+        ("define void @f(ptr addrspace(1) %a) { ret void }", "argument 1 is passed as addrspace(1)"),
         ("define {i32, i32} @f() { ret {i32, i32} zeroinitializer }", "it returns { i32, i32 }; expected a"),
         ("define void @g() { ret void }", "the module defines no function of that name"),
     ],
@@ -254,6 +255,15 @@ def test_a_module_with_several_functions_needs_a_name() -> None:
     with pytest.raises(OptctxError, match=r"what to call \(f, g\): name one in a harness"):
         find_kernel(Job(ir), Harness(), "a.ll")
     assert find_kernel(Job(ir), named, "a.ll") == Kernel("g", (), "i8", named)
+
+
+def test_names_and_attributes_of_functions_may_hold_brackets_and_quotes() -> None:
+    ir = (
+        'define range(i32 0, 9) i32 @"f, (\\22g\\22) \\\\ \\C3\\A9"(i16 range(i16 0, 7) signext %"a, b)") '
+        '"k"="@g(" { ret i32 1 }'
+    )
+    given = Harness(gives=True)
+    assert find_kernel(Job(ir), given, "") == Kernel('f, ("g") \\ é', ("i16 signext",), "i32", given)
 
 
 def test_a_harness_to_fill_in_runs_as_it_is(tmp_path: pathlib.Path) -> None:

@@ -60,11 +60,9 @@ def test_a_grid_finds_what_a_sweep_finds_and_changes_nothing_here(
     assert len(code) == best.objectives["size"]
 
 
-def test_equal_seeds_give_equal_trials_on_any_number_of_threads() -> None:
-    one, two, other = (
-        tuned(JOB, loops(), seed=seed, jobs=jobs, trials=14) for seed, jobs in ((7, 1), (7, 3), (8, 3))
-    )
-    assert told(one) == told(two) != told(other)
+def test_equal_searches_give_equal_trials_on_any_number_of_threads() -> None:
+    one, two = (tuned(JOB, loops(), jobs=jobs, trials=14) for jobs in (1, 3))
+    assert told(one) == told(two)
     assert [trial.number for trial in one.trials] == list(range(14))
 
 

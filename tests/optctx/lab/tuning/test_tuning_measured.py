@@ -124,7 +124,7 @@ def test_a_best_trial_that_takes_too_long_the_next_time_is_no_gain() -> None:
     evaluator.answers.return_value = [Answer("timed out")]
     objective.against.side_effect = OptctxError("the base cannot be measured")
     objective.confirm.return_value = Confirmation(False, one, None, one, Outcome("failed"))
-    winner = Winner(Mock(), evaluator, Mock(), RunTime().goal, seed=0, varied=False)
+    winner = Winner(Mock(), evaluator, Mock(), RunTime().goal, varied=False)
     winner.confirm([trial], objective)
     assert winner.confirmation is not None
     assert (winner.confirmation["gain"], winner.options) == (False, None)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import pathlib
 import resource
 import signal
@@ -20,13 +21,13 @@ from optuna.trial import TrialState
 from optctx.compiling import Job
 from optctx.errors import EndedEarlyError, Interrupted, OptctxError
 from optctx.lab.trial import Trial
-from optctx.lab.tuning import Instructions, Tuned, parse_space
+from optctx.lab.tuning import Function, Instructions, Tuned, parse_space
 from optctx.lab.tuning.studies import Study
 from tests.support.processes import SECONDS, in_child, of_session, wait_for
 from tests.support.tuning_cases import JOB, TINY, StopError, cut_short, kept, loops, told, tuned
 
 ROOT = pathlib.Path(__file__).parents[4]
-ARGUMENTS: dict[str, Any] = {"job": JOB, "space": loops(), "seed": 5, "trials": 16}
+ARGUMENTS: dict[str, Any] = {"job": JOB, "space": loops(), "trials": 16}
 # A search of these that is killed after so many more trials, while others are compiled.
 KILLED = """
 import os, signal, sys
@@ -39,7 +40,7 @@ def end(trial, total):
         os.kill(os.getpid(), signal.SIGKILL)
 
 place, left = sys.argv[1], int(sys.argv[2])
-tuned(JOB, loops(), seed=5, trials=16, jobs=2, storage=place, on_trial=end)
+tuned(JOB, loops(), trials=16, jobs=2, storage=place, on_trial=end)
 """
 
 
@@ -121,6 +122,24 @@ def test_an_interrupted_search_hands_over_what_is_in_its_study(
     assert again.finished
     assert len(again.trials) == len(ended(again)) == 16
     assert all(trial in told(again) for trial in told(study))
+
+
+def test_a_search_that_joins_begins_with_other_points(tmp_path: pathlib.Path) -> None:
+    """It joins while the first points of the other one are compiled, and none has ended."""
+    space = parse_space(["unroll-count=1..64", "inline-threshold=0..500000"])
+    given: dict[str, Any] = {"job": JOB, "space": space, "trials": 16}
+    given["storage"] = str(tmp_path / "study.journal")
+    calls = itertools.count()
+
+    def size(code: bytes, _: str) -> float:
+        if next(calls) == 1:  # the first one is for the base
+            tuned(objectives=[Function(function=size)], **given)
+        return len(code)
+
+    found = tuned(objectives=[Function(function=size)], **given)
+    points = [trial.options for trial in found.trials]
+    assert len(points) >= 16
+    assert points[:8] != points[8:16]
 
 
 def test_two_searches_work_on_one_study(tmp_path: pathlib.Path) -> None:
