@@ -29,7 +29,7 @@ import optctx
 from optctx import OptctxError, OptionContext, libllvm, registry
 from optctx.compiling import Emit, FreshProcess, Job, Result, compile_job
 from optctx.engine.attach import attach
-from optctx.libllvm import LibLLVM, TargetMachine
+from optctx.libllvm import LibLLVM
 from tests.support.audit import audit
 from tests.support.forking import fork, run_and_end
 from tests.support.ir_texts import COUNTED, SCALE, X86
@@ -260,74 +260,6 @@ def test_what_is_wrong_with_a_job_is_its_error(library: str) -> None:
     assert "no such file" in error_of(lambda: Job(COUNTED, llvm="/no/libLLVM.so"))
 
 
-MACHINE_SETS = ((), ("-fast-isel",), ("-enable-machine-outliner=always",), ("-x86-cmov-converter=false",))
-
-
-@forked
-def test_a_machine_has_the_values_in_force_where_it_is_used(
-    library: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """LLVM keeps -fast-isel in the machine that has emitted under it."""
-    llvm = libllvm.open(library)
-    scopes = [OptionContext.from_args(options, image=llvm.image) for options in MACHINE_SETS]
-    with FreshProcess() as fresh:
-        alone = [fresh.compile(Job(COUNTED, options=options, llvm=library)).code for options in MACHINE_SETS]
-    assert len(set(alone)) >= 2
-
-    def emitted(machine: TargetMachine, bound: OptionContext | None = None) -> bytes:
-        with llvm.parse(COUNTED) as module:
-            if bound is not None:
-                bound.bind(module.context_address)
-            module.take_target(machine)
-            llvm.run_passes(module, "default<O3>", machine)
-            return llvm.emit_object(module, machine)
-
-    machines = [llvm.target_machine()]
-    for scope in scopes[1:]:
-        with scope:
-            machines.append(llvm.target_machine())
-
-    def work(machine: TargetMachine) -> None:
-        for scope, code in zip(scopes, alone, strict=True):
-            with scope:
-                assert emitted(machine) == code
-            assert emitted(machine, bound=scope) == code
-        assert emitted(machine) == alone[0]
-
-    with ThreadPoolExecutor(4) as pool:
-        list(pool.map(work, machines * 2))
-    monkeypatch.setattr(attach(llvm.image), "shares_machines", False)  # as of an LLVM that lacks a function
-    with scopes[1]:
-        assert "under other options than it was" in error_of(lambda: emitted(machines[0]))
-    for machine, bound in ((machines[1], None), (machines[0], scopes[1])):
-        assert "under other options than it was made" in error_of(partial(emitted, machine, bound))
-    assert emitted(machines[0]) == alone[0]
-
-
-@forked
-def test_a_machine_whose_data_layout_would_differ_is_refused(tmp_path: pathlib.Path) -> None:
-    """LLVM's function is inline, so nothing tells who asks for it the layout of the values in force. The one
-    that makes the options of machines is inline here, too: those of an older machine are not known.
-    """
-    llvm = libllvm.open(link(tmp_path / "libLLVM-19.so", *PARTS, "nvptx"))
-    make = partial(llvm.target_machine, "nvptx64-nvidia-cuda", "sm_50")
-    old, older, short = make(), make(), OptionContext(nvptx_short_ptr=True, image=llvm.image)
-    machine = make()
-
-    def layout(of: TargetMachine) -> str:
-        with llvm.parse(SOUND) as module:
-            module.take_target(of)
-            assert ".func f" in llvm.emit_assembly(module, of)
-            return str(module)
-
-    with short:
-        assert re.match("UnsupportedImageError.* data layout .*p3:32:32", error_of(lambda: layout(machine)))
-        assert re.match("UnsupportedImageError.* made after optctx attached", error_of(lambda: layout(old)))
-        assert "p3:32:32" in layout(make())
-    assert "p3:32:32" not in layout(machine)
-    assert "p3:32:32" not in layout(older)
-
-
 @forked
 def test_no_read_is_missed(library: str) -> None:
     llvm = libllvm.open(library)
@@ -375,6 +307,21 @@ def test_three_llvms_in_nested_scopes_each_read_their_own(library: str, tmp_path
 
     with ThreadPoolExecutor(4) as pool:
         list(pool.map(work, range(16)))
+
+
+@forked
+def test_functions_have_options_of_their_own(library: str) -> None:
+    llvm = libllvm.open(library)
+    optctx.attach(llvm.image, attributes="error")
+
+    def stores(attribute: str) -> int:
+        with llvm.parse(COUNTED.replace("%out) {", f'%out) "optctx"="{attribute}" {{')) as module:
+            llvm.run_passes(module, "default<O2>")
+            return str(module).count("store volatile")
+
+    assert [stores(f"-unroll-count={count}") for count in (2, 3, 4)] == [2, 3, 4]
+    assert "no function can have 'disable-lsr' for itself" in error_of(partial(stores, "-disable-lsr"))
+    assert "no LLVM option is called 'no-such'" in error_of(partial(stores, "-no-such"))
 
 
 @forked
