@@ -14,7 +14,7 @@ from optctx.image.storage_beside import Printing, StateBeside
 from optctx.image.survey import Survey
 from optctx.lazy import lazy
 from optctx.plan.references import References
-from optctx.plan.refusals import refuse
+from optctx.plan.refusals import is_any_in, refuse
 
 # Looking up a member of an enumeration takes longer than comparing it.
 _STRING, _LIST, _OTHER = Kind.string, Kind.list, Kind.other
@@ -206,11 +206,12 @@ def _state_region(address: int, size: int) -> Region:
 
 
 def _give_slots(plan: Plan, uses: Mapping[int, Uses]) -> None:
+    led_to = sorted(target for table in plan.references.tables for _, target in table.pointers)
     for option in plan.options.values():
         size = option.heap_size if option.size is None else option.size
         if option.scope == "process" or size is None:
             continue
-        region = _region(uses, option, option.address, size, _OPTION)
+        region = _region(uses, led_to, option, option.address, size, _OPTION)
         region.value_offset = option.value_offset
         region.has_default = option.type.kind != _OTHER
         if plan.printing is not None and option is plan.printing.debug_only:
@@ -220,7 +221,7 @@ def _give_slots(plan: Plan, uses: Mapping[int, Uses]) -> None:
                 Region(types.address, types.size, Role.decision, scoped=True, escapes=True)
             )
         elif option.type.external and option.variable_size is not None:
-            variable = _region(uses, option, option.variable, option.variable_size, _VARIABLE)
+            variable = _region(uses, led_to, option, option.variable, option.variable_size, _VARIABLE)
             variable.written = True  # a few bytes each, and LLVM may write them through pointers
             region.variable = option.value_slot = plan.add(variable)
             region.escapes = variable.escapes = region.escapes or variable.escapes
@@ -231,11 +232,16 @@ def _give_slots(plan: Plan, uses: Mapping[int, Uses]) -> None:
 
 
 def _region(
-    uses: Mapping[int, Uses], option: RegisteredOption, address: int, size: int, role: Role
+    uses: Mapping[int, Uses],
+    led_to: list[int],
+    option: RegisteredOption,
+    address: int,
+    size: int,
+    role: Role,
 ) -> Region:
     kind, used = option.type.kind, uses.get(address)
-    escapes = used is not None and used.takes_address
-    # Where LLVM takes the address it may write through it (SampleProfileLoader does).
+    escapes = (used is not None and used.takes_address) or is_any_in(led_to, address, size)
+    # Where LLVM takes the address, or loads it from a table, it may write through it (SampleProfileLoader does).
     written = (used is not None and used.writes) or (escapes and kind not in _NOT_WRITTEN_THROUGH)
     return Region(address, size, role, kind, _ownership(option), not option.alias_of, written, escapes)
 

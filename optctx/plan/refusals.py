@@ -95,7 +95,7 @@ def _refuse_by_code(options: dict[int, RegisteredOption], code: References, uses
             option.refuse(_WRITTEN_LIST)
 
 
-def _any_in(addresses: list[int], begin: int, size: int | None) -> bool:
+def is_any_in(addresses: list[int], begin: int, size: int | None) -> bool:
     """Return whether one of the sorted addresses is in that storage."""
     if size is None:
         return False
@@ -109,7 +109,7 @@ def _refuse_by_state(
     """Refuse options whose values pass through storage that cannot be redirected."""
     stuck = code.stuck
     held = code.held_past_code()
-    cut_off = (part for part in state if part.address in stuck or _any_in(held, part.address, part.size))
+    cut_off = (part for part in state if part.address in stuck or is_any_in(held, part.address, part.size))
     lacking = missing.union(*(part.serves for part in cut_off))
     if not lacking and not held:
         return
@@ -117,5 +117,5 @@ def _refuse_by_state(
         if not lacking.isdisjoint(option.names):
             option.refuse(_CACHED)
         places = (option.address, option.size), (option.variable, option.variable_size)
-        if any(_any_in(held, *place) for place in places):
+        if any(is_any_in(held, *place) for place in places):
             option.refuse(_POINTED_AT)
