@@ -144,6 +144,25 @@ def test_what_the_library_writes_to_its_text_ends_with_the_scope(library: pathli
     in_library(library, work)
 
 
+def test_what_the_library_writes_past_a_table_reaches_no_other_scope(library: pathlib.Path) -> None:
+    def one(small: Small, context: OptionContext, seed: int) -> None:
+        draw = random.Random(seed)
+        for _ in range(50):
+            with context:
+                assert small.seen() == str(Values())
+                small.library.set_numbers(count := draw.randrange(1000), first := draw.randrange(1000))
+                assert small.seen() == str(Values(count=count, first=first))
+
+    def work(small: Small) -> None:
+        context = Values().context(small.image)
+        with ThreadPoolExecutor(4) as pool:
+            list(pool.map(lambda seed: one(small, context, seed), range(4)))
+        assert small.seen() == str(Values())
+        assert not optctx.drift(small.image)
+
+    in_library(library, work)
+
+
 def test_an_option_that_is_read_past_a_table_alone_is_read(library: pathlib.Path) -> None:
     def work(small: Small) -> None:
         options = registry(small.image)

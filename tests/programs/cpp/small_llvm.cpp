@@ -282,6 +282,12 @@ extern "C" void values_seen(unsigned of_table, char* text, std::size_t room) {
     std::snprintf(text, room, "%s", seen.c_str());
 }
 
+// As LLVM sets an exported option, and one of a table.
+extern "C" void set_numbers(unsigned count, unsigned first) {
+    const_cast<unsigned&>(static_cast<const unsigned&>(ExportedCount)) = count;
+    const_cast<unsigned&>(static_cast<const unsigned&>(*OptionTable[0])) = first;
+}
+
 // As LLVM writes to an option of its own, by its address.
 extern "C" void assign_text(const char* text) {
     const_cast<std::string&>(static_cast<const std::string&>(OwnText)) = text;
