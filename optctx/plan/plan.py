@@ -241,7 +241,7 @@ def _region(
 ) -> Region:
     kind, used = option.type.kind, uses.get(address)
     escapes = (used is not None and used.takes_address) or is_any_in(led_to, address, size)
-    # Where LLVM takes the address, or loads it from a table, it may write through it (SampleProfileLoader does).
+    # Where LLVM takes the address, or loads it from a table, it may write there (SampleProfileLoader does).
     written = (used is not None and used.writes) or (escapes and kind not in _NOT_WRITTEN_THROUGH)
     return Region(address, size, role, kind, _ownership(option), not option.alias_of, written, escapes)
 
