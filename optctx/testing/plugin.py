@@ -13,7 +13,6 @@ import pytest
 from optctx import OptionContext
 from optctx.errors import OptctxError, UnreadOptionError, UnreadOptionWarning
 from optctx.process import option_name
-from optctx.testing.last_line import Witness
 from optctx.testing.named import INI, MARK
 
 _PROPERTY = "llvm_unread"  # of a test's report, which reaches xdist's controller and JUnit files
@@ -43,7 +42,6 @@ class LlvmOptions:
     def __init__(self, config: pytest.Config) -> None:
         self._config = config
         self._mode: str = config.getoption("llvm_unread")
-        self._witness: Witness | None = None
         self._unread: list[str] | None = None  # of the whole run; None until a process has reported
         self._context = self._whole_run()
 
@@ -77,22 +75,17 @@ class LlvmOptions:
     @pytest.hookimpl(wrapper=True)
     def pytest_runtestloop(self) -> Generator[None, object, object]:
         """Run all tests inside the context of the whole run, if there is one."""
-        if self._config.pluginmanager.hasplugin("dsession"):  # the tests run in other processes
+        if self._context is None or self._config.pluginmanager.hasplugin("dsession"):  # or other processes do
             return (yield)
-        with Witness() as self._witness:
-            if self._context is None:
-                return (yield)
-            with _entered(self._context, "ignore" if self._mode == "ignore" else "report") as unread:
-                result = yield
-            self.add(unread.arguments)
-            return result
+        with _entered(self._context, "ignore" if self._mode == "ignore" else "report") as unread:
+            result = yield
+        self.add(unread.arguments)
+        return result
 
     @pytest.hookimpl(wrapper=True, trylast=True)  # inside of what captures
     def pytest_runtest_call(self, item: pytest.Item) -> Generator[None, object, object]:
         """Run the test, not its fixtures, inside the context of its markers and its parameter."""
         given = item.stash.get(_GIVEN, None) or _marked(item)
-        if self._witness is not None:
-            self._witness.sees(" ".join([item.nodeid, *(given.words if given is not None else ())]))
         if given is None:
             return (yield)
         with _entered(given.context(), "own" if "unread" in given.settings else self._mode) as unread:

@@ -1,11 +1,6 @@
-"""The pytest plugin: options for tests and runs, what nothing read, and LLVM's last line."""
+"""The pytest plugin: options for tests and runs, and what nothing read."""
 
 from __future__ import annotations
-
-import errno
-import os
-import signal
-import time
 
 import pytest
 
@@ -14,7 +9,6 @@ import optctx.testing.compiler  # noqa: F401
 from optctx import current
 from optctx.testing.plugin import LlvmOptions
 from tests.support.ir_texts import COUNTED, SCALE, UNROLL
-from tests.support.processes import SECONDS
 
 pytest_plugins = ["pytester"]
 
@@ -208,36 +202,6 @@ def test_after(llvm_compiler):
     )
     result.assert_outcomes(failed=1, passed=1)
     result.stdout.fnmatch_lines("*CrashError: LLVM died without options: *")
-
-
-def test_llvms_last_line_is_shown_when_the_process_dies(pytester: pytest.Pytester) -> None:
-    pytester.makepyfile(
-        HEAD
-        + """
-@pytest.mark.llvm_options("-force-vector-width=3")
-def test_dies():
-    compile_job(Job(SCALE))
-"""
-    )
-    assert pytester.runpytest_subprocess("-p", "no:faulthandler").ret == -signal.SIGABRT
-    words = "::test_dies -force-vector-width=3: Assertion `isPowerOf2_32"
-    printed = pytester.path / "stderr"  # the line comes when the process has ended
-    deadline = time.monotonic() + SECONDS
-    while words not in printed.read_text() and time.monotonic() < deadline:
-        time.sleep(0.01)
-    [line] = [line for line in printed.read_text().splitlines() if words in line]
-    assert line.startswith("optctx: the process ended in test_llvms_last_line")
-
-
-def test_tests_run_where_the_system_has_no_pidfd_open(
-    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def refuse(_: int) -> int:
-        raise OSError(errno.ENOSYS, "Function not implemented")
-
-    monkeypatch.setattr(os, "pidfd_open", refuse)
-    test = "def test_one(): assert current()['unroll-count'] == 4"
-    run(pytester, test, "--llvm-options=-unroll-count=4").assert_outcomes(passed=1)
 
 
 def test_a_process_of_xdist_tells_what_it_did_not_read(pytester: pytest.Pytester) -> None:
