@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
 from optctx import OptionContext, registry
-from optctx.compiling import CodeModel, Emit, Job, Reloc
+from optctx.compiling import Job
 from optctx.testing.module import modules
 from optctx.testing.option import options as any_options
 from optctx.testing.option import own_name
@@ -78,33 +78,16 @@ def arguments(overrides: Mapping[str, object]) -> tuple[str, ...]:
 def jobs(
     ir: SearchStrategy[str] | SearchStrategy[str | bytes] | str | bytes | None = None,
     overrides: SearchStrategy[Overrides] | None = None,
-    *,
-    passes: SearchStrategy[str] | str = "default<O3>",
-    triple: SearchStrategy[str] | str = "",
-    cpu: SearchStrategy[str] | str = "",
-    features: SearchStrategy[str] | str = "",
-    opt_level: SearchStrategy[int] | int = 2,
-    reloc: SearchStrategy[Reloc] | Reloc = "pic",
-    code_model: SearchStrategy[CodeModel] | CodeModel = "default",
-    emit: Emit = "object",
+    **parts: object,
 ) -> SearchStrategy[Job]:
-    """Draw compilations: a module (by default from `modules()`), options (`overrides()`), and a target.
+    """Draw compilations: a module (by default from `modules()`), options (`overrides()`), and other fields of
+    a `Job`, such as `passes` and `triple`.
 
     Each part is a strategy or a value. A value is the same in every job. A job shrinks as its parts do.
     """
-    return st.builds(
-        Job,
-        ir=modules() if ir is None else _drawn(ir),
-        passes=_drawn(passes),
-        options=_or_any(overrides).map(arguments),
-        triple=_drawn(triple),
-        cpu=_drawn(cpu),
-        features=_drawn(features),
-        opt_level=_drawn(opt_level),
-        reloc=_drawn(reloc),
-        code_model=_drawn(code_model),
-        emit=st.just(emit),
-    )
+    given = {name: _drawn(part) for name, part in parts.items()}
+    module = modules() if ir is None else _drawn(ir)
+    return st.builds(Job, ir=module, options=_or_any(overrides).map(arguments), **given)
 
 
 def _or_any(given: SearchStrategy[Overrides] | None) -> SearchStrategy[Overrides]:
