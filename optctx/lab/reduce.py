@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import re
-import tempfile
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
@@ -19,7 +17,7 @@ from optctx.compiling.facts import INTEGER_RANGES, arguments
 from optctx.compiling.fresh import MOST_SECONDS
 from optctx.errors import Interrupted, OptctxError
 from optctx.lab.outcome import Limits
-from optctx.lab.program import Programs, object_words, with_object
+from optctx.lab.program import Program
 
 _NEAR = 4  # distances from the registered value to try one by one
 HANGS = 10  # times its limit for which a compilation has to run until it counts as a hang
@@ -148,11 +146,7 @@ class _Property:
             return
         if keeps is not None:
             self.words, self.holds = "keep the property", self._exits_well
-            self._command = object_words(keeps)
-            self._folder = stack.enter_context(
-                tempfile.TemporaryDirectory(prefix="optctx-", ignore_cleanup_errors=True)
-            )
-            self._programs = stack.enter_context(Programs())
+            self._program = stack.enter_context(Program(keeps))
         bare = self._fresh.compile(replace(whole, options=()))
         self._seconds, without = limits.seconds(bare.seconds), failure_of(bare)
         if keeps is not None:
@@ -180,15 +174,7 @@ class _Property:
     def _exits_well(self, job: Job) -> bool:
         """Whether the command exits with status 0 for the object of a job."""
         result = self._compiled(replace(job, emit="object"))
-        if failure_of(result) is not None:
-            return False
-        descriptor, path = tempfile.mkstemp(".o", dir=self._folder)
-        with open(descriptor, "wb") as file:
-            file.write(result.code)
-        try:
-            return self._programs.run(with_object(self._command, path), self._seconds).status == 0
-        finally:
-            os.unlink(path)
+        return failure_of(result) is None and self._program.accepts(result.code, self._seconds)
 
 
 @dataclass

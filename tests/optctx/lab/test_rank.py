@@ -283,9 +283,7 @@ def test_a_killed_helper_leaves_what_is_known(
     assert "the helper process ended with status -9 before it answered; run it again" in err
 
 
-def test_the_command_prints_the_ranking(
-    capfd: pytest.CaptureFixture[str], tmp_path: pathlib.Path
-) -> None:
+def test_the_command_prints_the_ranking(capfd: pytest.CaptureFixture[str], tmp_path: pathlib.Path) -> None:
     (tmp_path / "scale.ll").write_text(SCALE)
     words = ["rank", str(tmp_path / "scale.ll"), f"--llc=-mtriple={X86}", "--only", "unroll-count"]
     words += ["--only", "force-a*", "--try", "force-vector-width=3,1"]
