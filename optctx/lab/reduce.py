@@ -70,24 +70,6 @@ def failure_of(result: Result) -> Failure | None:
     raise OptctxError(f"cannot compile: {result.error}")
 
 
-def smallest(job: Job, fails: Callable[[Job], bool] | None = None, *, timeout: float = 10.0) -> Job:
-    """Reduce the options of a failing job to those that its failure needs, and their integers.
-
-    If any of the remaining options is removed, the job does not fail. Each integer is as near to its
-    registered value as bisection finds. The same job gives the same result. Two compilations run at once.
-
-    Args:
-        job: A compilation that fails.
-        fails: Says whether a job fails; called on two threads. By default a job fails if it does so in a
-            fresh process as this one does: with the same last words, or by running for ten times `timeout`.
-        timeout: Seconds for each compilation of the default.
-
-    Raises:
-        OptctxError: The job does not fail, or has an option or a value that LLVM refuses.
-    """
-    return reduce_options(job, fails, limits=Limits(jobs=2, timeout=timeout)).job
-
-
 def reduce_options(
     job: Job,
     keeps: Callable[[Job], bool] | str | None = None,
@@ -96,12 +78,16 @@ def reduce_options(
     limits: Limits = Limits(),  # noqa: B008  frozen
     progress: Callable[[str], object] = lambda words: None,
 ) -> Reduced:
-    """Reduce the options of a job as `smallest` does.
+    """Reduce the options of a failing job to those that its failure needs, and their integers.
 
-    Arguments:
+    If any of the remaining options is removed, the job does not fail. Each integer is as near to its
+    registered value as bisection finds. The same job gives the same result.
+
+    Args:
+        job: A compilation that fails.
         keeps: Says whether a job still has the property, on several threads; or a command such as
             "PROGRAM {object}", which exits with status 0 for an object that has it. By default the property
-            is the failure of the job.
+            is to fail in a fresh process as this job does, with the same last words.
         values: Whether integers move towards their registered values, too.
         limits: What one compilation may take, and one run of the command; and how many tries run at once.
             The base is the compilation without options. A job that takes too long is reduced to one that
@@ -109,8 +95,11 @@ def reduce_options(
             would show no hang.
         progress: Is told the best options so far.
 
-    Nothing reaches this process or its options. Raises OptctxError as `smallest` does, and Interrupted, with
-    what was found so far, after Ctrl-C.
+    Nothing reaches this process or its options.
+
+    Raises:
+        OptctxError: The job does not fail, or has an option or a value that LLVM refuses.
+        Interrupted: Ctrl-C. Its `partial` is what was found so far.
     """
     given = arguments(job.options, job.image)
     with ExitStack() as stack:
