@@ -17,13 +17,17 @@ from optctx.testing.value import is_literal
 if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy
 
-    from optctx.compiling import Job
+    from optctx.compiling import Image, Job
 
 _USUAL = ("tuning",)
 
 
 def options(
-    name: str = "*", *, read_by: Job | None = None, trust: Iterable[str] | None = _USUAL
+    name: str = "*",
+    *,
+    read_by: Job | None = None,
+    trust: Iterable[str] | None = _USUAL,
+    image: Image | None = None,
 ) -> SearchStrategy[Option]:
     """Draw options that a context can set and that only change the generated code.
 
@@ -41,6 +45,7 @@ def options(
         read_by: A compilation: only options that LLVM reads for it. Fresh processes compile it.
         trust: Classes (`Option.trust`), such as `("tuning", "output")`. None is all of them: some options
             print, write files, end the process or start programs.
+        image: Of which LLVM, from `loaded_image`; None means llvmlite's.
 
     Raises:
         OptctxError: When the first value is drawn: no option is left, or LLVM refuses the compilation.
@@ -50,7 +55,7 @@ def options(
 
     @cache
     def matching() -> SearchStrategy[Option]:
-        fitting = [option for option in _settable() if fnmatch.fnmatchcase(option.name, name)]
+        fitting = [option for option in _settable(image) if fnmatch.fnmatchcase(option.name, name)]
         if read_by is not None:
             read = reads_of(read_by)
             fitting = [option for option in fitting if own_name(option) in read]
@@ -77,9 +82,9 @@ def own_name(option: Option) -> str:
 
 
 @cache
-def _settable() -> list[Option]:
+def _settable(image: Image | None) -> list[Option]:
     """The options that a context can set, each once, in order of name."""
-    return [each for each in registry().values() if each.scope != "process" and each.alias_of is None]
+    return [each for each in registry(image).values() if each.scope != "process" and each.alias_of is None]
 
 
 def _none_matches(name: str, conditions: Mapping[str, object], others: set[str]) -> str:
