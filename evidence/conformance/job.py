@@ -15,7 +15,7 @@ from llvmlite import binding
 
 from optctx import emit_assembly, emit_object, run_passes
 from optctx.errors import OptctxError
-from optctx.process import native_api
+from optctx.hosts.llvmlite.compiling import native_api
 from tests.support.audit import Access
 
 if TYPE_CHECKING:
