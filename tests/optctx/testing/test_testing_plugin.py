@@ -7,7 +7,6 @@ import pytest
 # Runs inside this process forget the modules that they import first.
 import optctx.testing.compiler  # noqa: F401
 from optctx import current
-from optctx.testing.plugin import LlvmOptions
 from tests.support.ir_texts import COUNTED, SCALE, UNROLL
 
 pytest_plugins = ["pytester"]
@@ -81,9 +80,8 @@ def test_after():
     result.assert_outcomes(passed=3, failed=1)
     assert "UnreadOptionWarning" not in result.stdout.str(), "a test that fails says that alone"
     listed = "".join(f"{line}\n" for line in result.outlines).partition("LLVM options that nothing read")[2]
-    _, first, second, rest = listed.split("\n", 3)
-    assert first == "the whole run: -dse-memoryssa-scanlimit=9"
-    assert "test_half: -vectorize-scev-check-threshold=7: " in second
+    _, first, rest = listed.split("\n", 2)
+    assert "test_half: -vectorize-scev-check-threshold=7: " in first
     assert rest.startswith("=")
 
 
@@ -208,24 +206,16 @@ def test_a_process_of_xdist_tells_what_it_did_not_read(pytester: pytest.Pytester
     pytester.makepyfile(
         HEAD
         + """
+@pytest.mark.llvm_options("-unroll-count=4", "-vectorize-scev-check-threshold=7")
 def test_reads():
     assert stores() == 4
 """
     )
-    result = pytester.runpytest_subprocess(
-        "-n1", "-p", "no:hypothesispytest", "--llvm-options=-unroll-count=4 -dse-memoryssa-scanlimit=9"
-    )
+    result = pytester.runpytest_subprocess("-n1", "-p", "no:hypothesispytest")
     result.assert_outcomes(passed=1)
     result.stdout.fnmatch_lines(
-        ["*LLVM options that nothing read*", "the whole run: -dse-memoryssa-scanlimit=9", "=*"]
+        ["*LLVM options that nothing read*", "*::test_reads: -vectorize-scev-check-threshold=7: *", "=*"]
     )
-
-
-def test_what_one_of_several_processes_reads_is_read(pytestconfig: pytest.Config) -> None:
-    plugin = LlvmOptions(pytestconfig)
-    plugin.add(["-a=1", "-b"])
-    plugin.add(["-b", "-c"])
-    assert plugin._unread == ["-b"]
 
 
 def test_a_run_that_asks_for_no_options_loads_nothing_of_optctx(pytester: pytest.Pytester) -> None:
