@@ -6,14 +6,13 @@ A door of the core: tools take nothing else from it but `optctx` and `optctx.com
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from optctx.context import OptionContext
 from optctx.engine.attach import attach
 from optctx.errors import OptionValueError
 from optctx.hosts.llvmlite import llvmlite_image
-from optctx.hosts.llvmlite.compiling import native_api
-from optctx.image.facts.mangled_names import PARSE_OPTIONS, PARSE_PARAMETERS, RESET_OPTIONS
+from optctx.image.facts.mangled_names import PARSE_OPTIONS, PARSE_PARAMETERS
 from optctx.image.loaded import Image
 from optctx.reads.recording import noting, read_in
 from optctx.reads.unread import NOT_RUN
@@ -27,31 +26,23 @@ __all__ = [
     "Attributes",
     "all_arguments",
     "attributes_policy",
-    "command_line",
-    "native_api",
     "noting",
     "option_name",
     "read_in",
-    "reset_process_options",
     "set_process_options",
-    "thread_arguments",
 ]
 
 
-def thread_arguments(context: OptionContext) -> tuple[str, ...]:
-    """The command line for every option that the context does not have as registered.
-
-    Raises OptionValueError for a process-wide value without a text form.
-    """
-    return command_line(context._layers.flat())
-
-
 def all_arguments(context: OptionContext, image: Image | None = None) -> tuple[str, ...]:
-    """As `thread_arguments`, with process-wide values of options that contexts cannot hold.
+    """The command line, such as "-unroll-count=4", for every option that the context does not have as
+    registered, with process-wide values of options that contexts cannot hold.
 
     Raises OptionValueError for a value without a text form.
     """
-    return command_line({**_process_texts(image), **context._layers.flat()})
+    texts = {**_process_texts(image), **context._layers.flat()}
+    return tuple(
+        f"-{name}" if text is None else f"-{name}={text}" for name, given in texts.items() for text in given
+    )
 
 
 def _process_texts(image: Image | None) -> dict[str, Texts]:
@@ -72,15 +63,8 @@ def _process_texts(image: Image | None) -> dict[str, Texts]:
     return texts
 
 
-def command_line(texts: Mapping[str, Texts]) -> tuple[str, ...]:
-    """Arguments such as "-unroll-count=4", one for each occurrence."""
-    return tuple(
-        f"-{name}" if text is None else f"-{name}={text}" for name, given in texts.items() for text in given
-    )
-
-
 def option_name(argument: str) -> str:
-    """The option that an argument of `command_line`, or one like it with two dashes, gives a value."""
+    """The option that an argument such as "-unroll-count=4", with one dash or two, gives a value."""
     return argument.lstrip("-").partition("=")[0]
 
 
@@ -99,11 +83,3 @@ def set_process_options(arguments: Sequence[str], image: Image | None = None) ->
     argv = (ctypes.c_char_p * len(words))(*(word.encode() for word in words))
     given = {"argc": len(words), "argv": argv}
     parse(*(given.get(name, PARSE_PARAMETERS[name][1]) for name in found.form))
-
-
-def reset_process_options() -> None:
-    """Give every option of this process the value and the occurrences that LLVM resets it to.
-
-    Raises UnsupportedImageError if the library lacks the function.
-    """
-    ctypes.CFUNCTYPE(None)(llvmlite_image().findings.need(RESET_OPTIONS).address)()

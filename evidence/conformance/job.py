@@ -16,7 +16,7 @@ from llvmlite import binding
 from evidence.conformance.library import compile_by_llvm_c, library
 from optctx import emit_assembly, emit_object, run_passes
 from optctx.errors import OptctxError
-from optctx.process import native_api
+from optctx.hosts.llvmlite.compiling import native_api
 from tests.support.audit import Access
 
 if TYPE_CHECKING:

@@ -6,14 +6,14 @@ import ctypes
 import threading
 from collections.abc import Callable, Sequence
 
-from evidence.strategies.arguments import split
+from evidence.strategies.arguments import reset_process_options, split
 from evidence.strategies.strategy import Strategy
 from optctx.compiling import Job, Result
 from optctx.hosts.llvmlite import llvmlite_image
 from optctx.image.facts.mangled_names import ADD_OCCURRENCE, RESET_OPTION
 from optctx.image.registry_reader import read_registry
 from optctx.locks import lock_left_behind
-from optctx.process import reset_process_options, set_process_options
+from optctx.process import set_process_options
 
 
 class _WaitingStrategy(Strategy):

@@ -8,11 +8,11 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, ClassVar
 
-from evidence.strategies.arguments import merged
+from evidence.strategies.arguments import merged, reset_process_options
 from optctx.compiling import Job, Result
 from optctx.compiling.job import compile_unchecked
 from optctx.errors import ScopeError
-from optctx.process import reset_process_options, set_process_options
+from optctx.process import set_process_options
 
 
 class _Scopes(threading.local):

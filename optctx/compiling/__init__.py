@@ -17,7 +17,6 @@ from optctx.compiling.job import (
     compile_unchecked,
     image_of,
     initialise_targets,
-    target_of,
     why_passes_skip,
 )
 from optctx.image.loaded import Image
@@ -38,6 +37,5 @@ __all__ = [
     "image_of",
     "initialise_targets",
     "llvm_pool",
-    "target_of",
     "why_passes_skip",
 ]

@@ -19,7 +19,7 @@ from optctx.image.loaded import Image
 from optctx.wording import ALL_OPTNONE, counted
 
 if TYPE_CHECKING:
-    from llvmlite.binding import ContextRef, ModuleRef, Target, TargetMachine
+    from llvmlite.binding import ContextRef, ModuleRef, TargetMachine
 
     IR = str | bytes
 else:
@@ -307,16 +307,17 @@ def make_target_machine(job: Job, module: ModuleRef, check: CheckTarget) -> Targ
     if job.opt_level not in range(4):
         raise OptctxError(f"the code generator's optimisation level is 0, 1, 2 or 3, found {job.opt_level}")
     triple = job.triple or module.triple or binding.get_process_triple()
-    target = target_of(triple)
-    _check_features(job)
-    if job.is_checked:
-        check(triple, job)
     try:
+        target = binding.Target.from_triple(triple)
+        _check_features(job)
+        if job.is_checked:
+            check(triple, job)
         machine = target.create_target_machine(
             job.cpu, job.features, opt=job.opt_level, reloc=job.reloc, codemodel=job.code_model
         )
     except RuntimeError as error:
-        raise OptctxError(f"no target machine for {shown(triple)}: {error}") from None
+        words = clipped(" ".join(str(error).split()))
+        raise OptctxError(f"no target machine for {shown(triple)}: {words}") from None
     module.triple = triple
     module.data_layout = str(machine.target_data)
     return machine
@@ -330,14 +331,3 @@ def _check_features(job: Job) -> None:
                 f"cannot compile for the features {shown(job.features)}: write +{feature} to turn {feature} "
                 f"on, or -{feature} to turn it off"
             )
-
-
-def target_of(triple: str) -> Target:
-    """LLVM's target for a triple. Raises OptctxError if there is none."""
-    from llvmlite import binding  # importing optctx works without llvmlite
-
-    try:
-        return binding.Target.from_triple(triple)
-    except RuntimeError as error:
-        words = clipped(" ".join(str(error).split()))
-        raise OptctxError(f"no target machine for {shown(triple)}: {words}") from None

@@ -24,15 +24,6 @@ from optctx.wording import counted
 
 
 @dataclass(frozen=True)
-class Estimate:
-    """What a ranking is going to take, as far as that is known before the first trial."""
-
-    options: int
-    values: int
-    seconds: float
-
-
-@dataclass(frozen=True)
 class Effect:
     """An option that was tried. `trials`: largest effect first, those without output last."""
 
@@ -120,7 +111,6 @@ def rank(
     seconds: float | None = None,
     limits: Limits = Limits(),  # noqa: B008  frozen
     keep: str | None = None,
-    on_estimate: Callable[[Estimate], None] = lambda estimate: None,
     progress: Callable[[int], None] = lambda total: None,
 ) -> Ranking:
     """Find which of the options that LLVM reads for `job` change the output when they are changed.
@@ -147,7 +137,6 @@ def rank(
         limits: What compilations may take, and how many run at once.
         keep: A file that each trial is appended to as soon as it ends (design/trials.md). Trials of the same
             ranking that it has already are not compiled again.
-        on_estimate: Called before the first trial.
         progress: Called with the number of values each time that one more is known.
 
     Raises:
@@ -186,8 +175,6 @@ def rank(
         with open_trials(keep, identity) as file:
             run = _Rank(plan, goal, chosen, len(reads), experiment, file, base_trial)
             run.take()
-            seconds_left = len(run.waiting) * base_trial.seconds / limits.at_once
-            on_estimate(Estimate(len(chosen.candidates), len(run.waiting), seconds_left))
             run.most, run.deadline = trials, None if seconds is None else began + seconds
             try:
                 run.go(base if verify else None, progress)

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import msgspec
 
 from optctx import OptionContext, Read, Unread, record
 from optctx.compiling import Job, compile_unchecked, why_passes_skip
-from optctx.compiling.facts import text
 from optctx.errors import OptctxError
 from optctx.process import NOT_RUN
 from optctx.wording import ALL_OPTNONE
@@ -23,18 +21,6 @@ class Recorded(msgspec.Struct, frozen=True):
     read: tuple[Read, ...]
     unread: tuple[Unread, ...]
     skipped: str = ""  # why passes skip functions of the file: all, or some where there is an `unread`
-
-    def rows(self) -> Iterator[Sequence[str]]:
-        """Headings, and a row for each option that was read and each override that was not.
-
-        Several values or functions are separated by "; ".
-        """
-        yield "option", "read", "value", "functions", "note"
-        for read in self.read:
-            values, functions = "; ".join(map(text, read.values)), "; ".join(read.functions)
-            yield read.name, "true", values, functions, read.note
-        for unread in self.unread:
-            yield unread.name, "false", text(unread.value), "", unread.cause
 
 
 def recorded(_: object, job: Job) -> Recorded:

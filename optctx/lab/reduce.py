@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import re
-import tempfile
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
@@ -19,7 +17,7 @@ from optctx.compiling.facts import INTEGER_RANGES, arguments
 from optctx.compiling.fresh import MOST_SECONDS
 from optctx.errors import Interrupted, OptctxError
 from optctx.lab.outcome import Limits
-from optctx.lab.program import Programs, object_words, with_object
+from optctx.lab.program import Program
 
 _NEAR = 4  # distances from the registered value to try one by one
 HANGS = 10  # times its limit for which a compilation has to run until it counts as a hang
@@ -72,24 +70,6 @@ def failure_of(result: Result) -> Failure | None:
     raise OptctxError(f"cannot compile: {result.error}")
 
 
-def smallest(job: Job, fails: Callable[[Job], bool] | None = None, *, timeout: float = 10.0) -> Job:
-    """Reduce the options of a failing job to those that its failure needs, and their integers.
-
-    If any of the remaining options is removed, the job does not fail. Each integer is as near to its
-    registered value as bisection finds. The same job gives the same result. Two compilations run at once.
-
-    Args:
-        job: A compilation that fails.
-        fails: Says whether a job fails; called on two threads. By default a job fails if it does so in a
-            fresh process as this one does: with the same last words, or by running for ten times `timeout`.
-        timeout: Seconds for each compilation of the default.
-
-    Raises:
-        OptctxError: The job does not fail, or has an option or a value that LLVM refuses.
-    """
-    return reduce_options(job, fails, limits=Limits(jobs=2, timeout=timeout)).job
-
-
 def reduce_options(
     job: Job,
     keeps: Callable[[Job], bool] | str | None = None,
@@ -98,12 +78,16 @@ def reduce_options(
     limits: Limits = Limits(),  # noqa: B008  frozen
     progress: Callable[[str], object] = lambda words: None,
 ) -> Reduced:
-    """Reduce the options of a job as `smallest` does.
+    """Reduce the options of a failing job to those that its failure needs, and their integers.
 
-    Arguments:
+    If any of the remaining options is removed, the job does not fail. Each integer is as near to its
+    registered value as bisection finds. The same job gives the same result.
+
+    Args:
+        job: A compilation that fails.
         keeps: Says whether a job still has the property, on several threads; or a command such as
             "PROGRAM {object}", which exits with status 0 for an object that has it. By default the property
-            is the failure of the job.
+            is to fail in a fresh process as this job does, with the same last words.
         values: Whether integers move towards their registered values, too.
         limits: What one compilation may take, and one run of the command; and how many tries run at once.
             The base is the compilation without options. A job that takes too long is reduced to one that
@@ -111,8 +95,11 @@ def reduce_options(
             would show no hang.
         progress: Is told the best options so far.
 
-    Nothing reaches this process or its options. Raises OptctxError as `smallest` does, and Interrupted, with
-    what was found so far, after Ctrl-C.
+    Nothing reaches this process or its options.
+
+    Raises:
+        OptctxError: The job does not fail, or has an option or a value that LLVM refuses.
+        Interrupted: Ctrl-C. Its `partial` is what was found so far.
     """
     given = arguments(job.options, job.image)
     with ExitStack() as stack:
@@ -148,11 +135,7 @@ class _Property:
             return
         if keeps is not None:
             self.words, self.holds = "keep the property", self._exits_well
-            self._command = object_words(keeps)
-            self._folder = stack.enter_context(
-                tempfile.TemporaryDirectory(prefix="optctx-", ignore_cleanup_errors=True)
-            )
-            self._programs = stack.enter_context(Programs())
+            self._program = stack.enter_context(Program(keeps))
         bare = self._fresh.compile(replace(whole, options=()))
         self._seconds, without = limits.seconds(bare.seconds), failure_of(bare)
         if keeps is not None:
@@ -180,15 +163,7 @@ class _Property:
     def _exits_well(self, job: Job) -> bool:
         """Whether the command exits with status 0 for the object of a job."""
         result = self._compiled(replace(job, emit="object"))
-        if failure_of(result) is not None:
-            return False
-        descriptor, path = tempfile.mkstemp(".o", dir=self._folder)
-        with open(descriptor, "wb") as file:
-            file.write(result.code)
-        try:
-            return self._programs.run(with_object(self._command, path), self._seconds).status == 0
-        finally:
-            os.unlink(path)
+        return failure_of(result) is None and self._program.accepts(result.code, self._seconds)
 
 
 @dataclass

@@ -29,7 +29,6 @@ def setting(
     several: bool = False,
     options: bool = False,
     read: Callable[[str], Any] | None = None,
-    check: Callable[[Any], None] | None = None,
     **more: Any,
 ) -> Any:
     """A field of a record of settings. `help` may name the default as %(default)s.
@@ -42,7 +41,6 @@ def setting(
         read: Makes the value of the text on a command line, and raises argparse.ArgumentTypeError; without it
             the field is a text, or a flag without a value where it is False. A `Number` judges values from
             elsewhere as well.
-        check: Raises OptctxError for a value that cannot be used, wherever it comes from.
         more: For argparse: `metavar`, `choices`, `nargs`.
     """
     given: dict[str, Any] = {"help": help, "type": read, **more}
@@ -52,9 +50,8 @@ def setting(
         given["default"] = default
     if several:
         given |= {"action": "append", "default": []}
-    judges = [check, read.check if isinstance(read, Number) else None]
     metadata = {"given": given, "flag": flag, "short": short, "positional": positional, "options": options}
-    return dataclasses.field(default=default, metadata={**metadata, "judges": [*filter(None, judges)]})
+    return dataclasses.field(default=default, metadata=metadata)
 
 
 def argument(help: str, default: Any = dataclasses.MISSING, **more: Any) -> Any:
@@ -154,6 +151,7 @@ def taken(arguments: argparse.Namespace, record: type[R]) -> R:
 def checked(record: R) -> R:
     """The record itself. Raises OptctxError for a value that its setting refuses."""
     for field in dataclasses.fields(record):  # type: ignore[arg-type]
-        for judge in field.metadata.get("judges", ()):
-            judge(getattr(record, field.name))
+        read = field.metadata.get("given", {}).get("type")
+        if isinstance(read, Number):
+            read.check(getattr(record, field.name))
     return record

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from optctx.importing import later
 
 if TYPE_CHECKING:
-    from optctx.lab.reduce import smallest
     from optctx.testing.compiler import Compiler, CrashError, DiedError, HangError
     from optctx.testing.forked import crash_proof
     from optctx.testing.module import modules, modules_in
@@ -29,7 +28,6 @@ __all__ = [
     "modules_in",
     "options",
     "overrides",
-    "smallest",
     "values",
 ]
 
@@ -37,7 +35,6 @@ if not TYPE_CHECKING:  # on demand, because the plugin is in this package and mu
     __getattr__, __dir__ = later(
         __name__,
         {
-            "optctx.lab.reduce": ("smallest",),
             "optctx.testing.compiler": ("Compiler", "CrashError", "DiedError", "HangError"),
             "optctx.testing.forked": ("crash_proof",),
             "optctx.testing.module": ("modules", "modules_in"),

@@ -16,6 +16,7 @@ from optctx.lab.recording import Recorded, recorded
 
 _KEPT = 256  # results to remember
 _LONGEST = 300  # characters of an error
+_RECORDING = 120.0  # seconds
 
 
 class DiedError(OptctxError, AssertionError):
@@ -113,13 +114,8 @@ def _reason(result: Result) -> str:
 def reads_of(job: Job) -> frozenset[str]:
     """The names of the options that LLVM reads for a job, under the options of the job.
 
-    A fresh process compiles it first. Raises OptctxError if LLVM refuses the job, and DiedError if the job
-    ends that process.
+    A process of its own compiles it. Raises OptctxError if LLVM refuses the job, or ends that process.
     """
-    job, seconds = replace(job, emit="both"), 120.0
-    with Compiler(timeout=seconds) as compiler:
-        result = compiler.compile(job)
-    if result.error is not None:
-        raise OptctxError(result.error)
-    done = llvm_pool().call(recorded, replace(job, emit="object"), gives=Recorded, limits=Limits(seconds))
-    return frozenset(read.name for read in answered(done, "cannot record what LLVM reads", seconds).read)
+    job, limits = replace(job, emit="object"), Limits(_RECORDING)
+    done = llvm_pool().call(recorded, job, gives=Recorded, limits=limits)
+    return frozenset(read.name for read in answered(done, "cannot record what LLVM reads", _RECORDING).read)

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import fnmatch
-import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -18,7 +17,7 @@ from optctx.testing.value import is_literal
 if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy
 
-    from optctx.compiling import Job
+    from optctx.compiling import Image, Job
 
 _USUAL = ("tuning",)
 
@@ -26,18 +25,15 @@ _USUAL = ("tuning",)
 def options(
     name: str = "*",
     *,
-    type: str | None = None,
-    category: str | None = None,
-    target: str | None = None,
-    reader: str | None = None,
     read_by: Job | None = None,
     trust: Iterable[str] | None = _USUAL,
-    aliases: bool = False,
+    image: Image | None = None,
 ) -> SearchStrategy[Option]:
     """Draw options that a context can set and that only change the generated code.
 
     Every type is drawn as often as any other. Attaches when the first value is drawn, not before. Shrinks
-    towards the first type and name in alphabetical order.
+    towards the first type and name in alphabetical order. For options by what else they are, take
+    `sampled_from` of those of the registry.
 
     >>> from hypothesis import find
     >>> from optctx.testing import options
@@ -46,42 +42,20 @@ def options(
 
     Args:
         name: A name, or a glob such as `unroll-*`.
-        type: One type (`Option.type`).
-        category: The name of a category under which LLVM lists the option, such as "Analysis Options".
-        target: The name of a target in LLVM's classes, such as "X86" or "AArch64": options that its code
-            reads.
-        reader: Part of the name of a function that reads the option, such as "LoopUnrollPass".
         read_by: A compilation: only options that LLVM reads for it. Fresh processes compile it.
         trust: Classes (`Option.trust`), such as `("tuning", "output")`. None is all of them: some options
             print, write files, end the process or start programs.
-        aliases: Whether to draw other names of the same options as well.
+        image: Of which LLVM, from `loaded_image`; None means llvmlite's.
 
     Raises:
         OptctxError: When the first value is drawn: no option is left, or LLVM refuses the compilation.
     """
     classes = None if trust is None else tuple(trust)
-    conditions: dict[str, object] = {
-        "type": type,
-        "category": category,
-        "target": target,
-        "reader": reader,
-        "read_by": read_by,
-        "trust": None if classes == _USUAL else classes,
-    }
-
-    def matches(option: Option) -> bool:
-        return (
-            fnmatch.fnmatchcase(option.name, name)
-            and (aliases or option.alias_of is None)
-            and type in (None, option.type)
-            and (category is None or category in option.categories)
-            and (target is None or _is_of(target, option))
-            and (reader is None or any(reader in function for function in option.read_by))
-        )
+    conditions = {"read_by": read_by, "trust": None if classes == _USUAL else classes}
 
     @cache
     def matching() -> SearchStrategy[Option]:
-        fitting = [option for option in _settable() if matches(option)]
+        fitting = [option for option in _settable(image) if fnmatch.fnmatchcase(option.name, name)]
         if read_by is not None:
             read = reads_of(read_by)
             fitting = [option for option in fitting if own_name(option) in read]
@@ -108,20 +82,12 @@ def own_name(option: Option) -> str:
 
 
 @cache
-def _settable() -> list[Option]:
-    """The options that a context can set, in order of name."""
-    return [option for option in registry().values() if option.scope != "process"]
+def _settable(image: Image | None) -> list[Option]:
+    """The options that a context can set, each once, in order of name."""
+    return [each for each in registry(image).values() if each.scope != "process" and each.alias_of is None]
 
 
-def _is_of(target: str, option: Option) -> bool:
-    """Whether code of the target reads it: `llvm::X86Subtarget::...`, `(anonymous namespace)::X86...`."""
-    own = re.compile(rf"\b{re.escape(target)}(?=[A-Z_:(]|$)")
-    return option.name.startswith(f"{target.lower()}-") or any(
-        own.search(function) for function in option.read_by
-    )
-
-
-def _none_matches(name: str, conditions: dict[str, object], others: set[str]) -> str:
+def _none_matches(name: str, conditions: Mapping[str, object], others: set[str]) -> str:
     """`others`: the classes of options that match but for their class."""
     given = [f"{word}={shown(value)}" for word, value in conditions.items() if value is not None]
     remedy = "`optctx options` shows every option"

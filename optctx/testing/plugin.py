@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Generator, Iterable, Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import pytest
 
 from optctx import OptionContext
 from optctx.errors import OptctxError, UnreadOptionError, UnreadOptionWarning
-from optctx.process import option_name
-from optctx.testing.last_line import Witness
-from optctx.testing.named import INI, MARK
+from optctx.testing.named import INI, MARK, UNREAD
 
-_PROPERTY = "llvm_unread"  # of a test's report, which reaches xdist's controller and JUnit files
 _SETTINGS = ("base", "unread", "image")  # other keywords are options
 
 
@@ -43,8 +39,6 @@ class LlvmOptions:
     def __init__(self, config: pytest.Config) -> None:
         self._config = config
         self._mode: str = config.getoption("llvm_unread")
-        self._witness: Witness | None = None
-        self._unread: list[str] | None = None  # of the whole run; None until a process has reported
         self._context = self._whole_run()
 
     def _whole_run(self) -> OptionContext | None:
@@ -69,59 +63,25 @@ class LlvmOptions:
                 raise pytest.fail.Exception(text, pytrace=False) from None
         return given.context()
 
-    def add(self, arguments: Iterable[str]) -> None:
-        """Add the report of one process: the arguments of the whole run that LLVM did not read there."""
-        own, known = list(arguments), self._unread
-        self._unread = own if known is None else [argument for argument in known if argument in own]
-
     @pytest.hookimpl(wrapper=True)
     def pytest_runtestloop(self) -> Generator[None, object, object]:
         """Run all tests inside the context of the whole run, if there is one."""
-        if self._config.pluginmanager.hasplugin("dsession"):  # the tests run in other processes
+        if self._context is None or self._config.pluginmanager.hasplugin("dsession"):  # or other processes do
             return (yield)
-        with Witness() as self._witness:
-            if self._context is None:
-                return (yield)
-            with _entered(self._context, "ignore" if self._mode == "ignore" else "report") as unread:
-                result = yield
-            self.add(unread.arguments)
-            return result
+        with self._context:
+            return (yield)
 
     @pytest.hookimpl(wrapper=True, trylast=True)  # inside of what captures
     def pytest_runtest_call(self, item: pytest.Item) -> Generator[None, object, object]:
         """Run the test, not its fixtures, inside the context of its markers and its parameter."""
         given = item.stash.get(_GIVEN, None) or _marked(item)
-        if self._witness is not None:
-            self._witness.sees(" ".join([item.nodeid, *(given.words if given is not None else ())]))
         if given is None:
             return (yield)
         with _entered(given.context(), "own" if "unread" in given.settings else self._mode) as unread:
             result = yield
-        if unread.words:
-            item.user_properties.append((_PROPERTY, unread.words))
+        if unread:
+            item.user_properties.append((UNREAD, "; ".join(unread)))
         return result
-
-    def pytest_sessionfinish(self, session: pytest.Session) -> None:
-        """In a worker of pytest-xdist, send the options that LLVM did not read to the controller."""
-        output = getattr(session.config, "workeroutput", None)
-        if output is not None:
-            output[MARK] = self._unread or []
-
-    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        """List the options that LLVM did not read."""
-        lines = [f"the whole run: {argument}" for argument in self._unread or ()]
-        lines += [
-            f"{report.nodeid}: {words}"
-            for reports in terminalreporter.stats.values()
-            for report in reports
-            if getattr(report, "when", "") == "call"
-            for name, words in report.user_properties
-            if name == _PROPERTY
-        ]
-        if lines:
-            terminalreporter.section("LLVM options that nothing read")
-            for line in lines:
-                terminalreporter.line(line)
 
 
 def _read(given: tuple[Any, ...], named: Mapping[str, Any]) -> _Given:
@@ -157,21 +117,13 @@ def _marked(item: pytest.Item) -> _Given | None:
     return found
 
 
-@dataclass
-class Unread:
-    """The arguments that LLVM did not read inside a context, and the reasons in words."""
-
-    arguments: tuple[str, ...] = ()
-    words: str = ""
-
-
 @contextmanager
-def _entered(context: OptionContext, mode: str) -> Iterator[Unread]:
-    """Enter a context. The end fills in what was not read, or raises UnreadOptionError in mode "error".
+def _entered(context: OptionContext, mode: str) -> Iterator[list[str]]:
+    """Enter a context. Its end adds what was not read, and why, or raises UnreadOptionError in mode "error".
 
     A block that fails reports nothing. In mode "own" the context judges itself.
     """
-    found = Unread()
+    found: list[str] = []
     if mode in ("ignore", "own"):
         with context:
             yield found
@@ -189,5 +141,4 @@ def _entered(context: OptionContext, mode: str) -> Iterator[Unread]:
     except UnreadOptionError as error:
         if mode == "error" or not ended:
             raise
-        found.arguments = tuple(word for word in context.args() if option_name(word) in error.names)
-        found.words = "; ".join(error.causes)
+        found += error.causes

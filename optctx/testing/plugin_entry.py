@@ -7,11 +7,11 @@ a fixture asks for options.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
-from optctx.testing.named import INI, MARK
+from optctx.testing.named import INI, MARK, UNREAD
 
 if TYPE_CHECKING:
     from optctx import OptionContext
@@ -66,11 +66,20 @@ def _asks_for_options(item: pytest.Item) -> bool:
     return not _FIXTURES.isdisjoint(getattr(item, "fixturenames", ()))
 
 
-@pytest.hookimpl(optionalhook=True)
-def pytest_testnodedown(node: Any, error: object) -> None:
-    """Take what a worker of pytest-xdist says of the options that LLVM did not read."""
-    if MARK in (found := getattr(node, "workeroutput", {})):
-        _begin(node.config).add(found[MARK])
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """List the options that LLVM did not read."""
+    lines = [
+        f"{report.nodeid}: {words}"
+        for reports in terminalreporter.stats.values()
+        for report in reports
+        if getattr(report, "when", "") == "call"
+        for name, words in report.user_properties
+        if name == UNREAD
+    ]
+    if lines:
+        terminalreporter.section("LLVM options that nothing read")
+        for line in lines:
+            terminalreporter.line(line)
 
 
 def _begin(config: pytest.Config) -> LlvmOptions:

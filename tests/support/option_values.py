@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from optctx import Option
-from optctx.testing import options, values
+from optctx import Option, registry
+from optctx.testing import values
 
 VALUES = {
     "bool": True,
@@ -20,6 +20,15 @@ VALUES = {
 
 def one() -> st.SearchStrategy[tuple[Option, object]]:
     """An option with a value: every type as often as any other."""
-    return options(aliases=True, trust=None).flatmap(
+    return st.deferred(_of_each_type).flatmap(
         lambda option: st.tuples(st.just(option), values(option, whole=True))
     )
+
+
+def _of_each_type() -> st.SearchStrategy[Option]:
+    """Other names of the same options, too."""
+    kinds: dict[str, list[Option]] = {}
+    for option in registry().values():
+        if option.scope != "process":
+            kinds.setdefault(option.type, []).append(option)
+    return st.one_of([st.sampled_from(kinds[kind]) for kind in sorted(kinds)])

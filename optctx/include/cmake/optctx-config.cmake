@@ -1,6 +1,6 @@
 # find_package(optctx CONFIG) finds the headers that come with the Python package:
 #
-#   execute_process(COMMAND "${Python_EXECUTABLE}" -m optctx --cmakedir
+#   execute_process(COMMAND "${Python_EXECUTABLE}" -c "print(__import__('optctx').get_include())"
 #                   OUTPUT_VARIABLE optctx_ROOT OUTPUT_STRIP_TRAILING_WHITESPACE)
 #   find_package(optctx CONFIG REQUIRED)
 #   target_link_libraries(mine PRIVATE optctx::optctx)

@@ -207,12 +207,12 @@ class Out:
     """How a result is printed."""
 
     title: ClassVar[str] = "output"
-    format: str = setting("table", "how to print (%(default)s)", choices=("table", "json", "csv"))
+    format: str = setting("table", "how to print (%(default)s)", choices=("table", "json"))
 
 
 def out(*formats: str) -> Any:
     """A field of a command's record for its `Out`.
 
-    `formats`: by default "table", "json" and "csv"; the first is that of the command.
+    `formats`: by default "table" and "json"; the first is that of the command.
     """
     return group(Out, format={"choices": formats, "default": formats[0]} if formats else {})

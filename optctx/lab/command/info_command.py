@@ -28,7 +28,7 @@ class Arguments:
     """What `optctx info` takes."""
 
     llvm: str = llvm()
-    out: Out = out("table", "json")
+    out: Out = out()
 
 
 def run(given: Arguments) -> None:

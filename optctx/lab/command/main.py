@@ -12,19 +12,18 @@ import textwrap
 from collections.abc import Callable, Container, Iterator, Sequence
 from types import ModuleType
 
+from optctx import __version__
 from optctx.errors import OptctxError, ProcessWideOptionError
 from optctx.lab.command.console import (
     complain,
     doors,
     flush,
     prepare_streams,
-    say,
     talk,
 )
 from optctx.lab.command.files import explain
 from optctx.lab.command.interrupts import Interrupts
-from optctx.lab.command.parser import Parser, add_said, add_talk, unknown_arguments
-from optctx.lab.command.said import SAID, said_of
+from optctx.lab.command.parser import Parser, add_talk, unknown_arguments
 from optctx.lab.settings import add_flags, taken
 
 # In the order of the help. What a command takes and does is in a module with its name (see `_add_command`).
@@ -118,9 +117,6 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
     Raises OptctxError for arguments that the command does not have.
     """
     argv = list(argv) or ["--help"]
-    if argv[0] in SAID:
-        say(said_of(argv[0]))
-        raise SystemExit(0)
     parser, commands = make_parser(argv[0])
     if argv[0] in COMMANDS:
         argv = [*_joined(argv, commands.choices[argv[0]].of_options)]
@@ -156,7 +152,13 @@ def make_parser(only: str = "") -> tuple[Parser, argparse._SubParsersAction[Pars
         example="optctx options unroll-count\noptctx record kernel.ll --set unroll-count=4\n"
         "optctx sweep kernel.ll --try unroll-count=1,2,4,8",
     )
-    add_said(parser)
+    parser.add_argument(
+        "-V",
+        "--version",
+        action="version",
+        version=f"optctx {__version__}",
+        help="print the version and exit",
+    )
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     for name in COMMANDS:
         if only in ("", name):

@@ -7,7 +7,7 @@ readers.
 
     optctx options 'unroll-*'
     optctx options unroll-count
-    optctx options inline --type int --format json
+    optctx options --read-by LoopUnroll
     optctx options --format json > old.json
     optctx options --against old.json
     optctx options --llvm build/lib/libLLVM.so
@@ -31,14 +31,6 @@ from optctx.lab.rich_table import Table
 from optctx.lab.settings import argument, setting
 from optctx.wording import did_you_mean, nearest
 
-# As in Option.type and Option.scope
-_TYPES = (
-    *("bool", "boolOrDefault", "int", "uint", "int64", "uint64", "float", "double", "char", "string"),
-    *("enum", "list", "bits", "set", "other"),
-)
-_SCOPES = ("thread", "process", "unread")
-_FILTERS = ("type", "scope", "read_by")
-_COLUMNS = ("name", "type", "value", "default", "scope", "alias_of", "storage", "trust", "help", "read_by")
 _COMPARED = ("type", "default", "choices", "alias_of", "storage", "scope", "read_by")
 MOST_BYTES = 64 << 20  # of a file
 
@@ -50,10 +42,6 @@ class Arguments:
     name: str = argument(
         "an option's name, a part of one, or a glob such as 'unroll-*' (every option)", "", nargs="?"
     )
-    type: str | None = setting(
-        None, f"only options of one type: {', '.join(_TYPES)}", choices=_TYPES, metavar="TYPE"
-    )
-    scope: str | None = setting(None, "only options of one scope", choices=_SCOPES)
     read_by: str | None = setting(
         None, "only those that functions with this in their name read", metavar="FUNCTION"
     )
@@ -75,7 +63,7 @@ def run(given: Arguments) -> None:
         _print_difference(given.out.format, *_chosen(given, old, _facts(given.llvm)))
         return
     [chosen] = _chosen(given, _facts(given.llvm))
-    if printed(given.out.format, lambda: chosen, lambda: _rows(chosen)):
+    if printed(given.out.format, lambda: chosen):
         return
     if _is_whole(given, chosen):
         _print_one(chosen.options[0])
@@ -109,25 +97,14 @@ def _matches(option: OptionFacts, given: Arguments, whole: bool) -> bool:
     exact = whole or any(character in wanted for character in "*?[")
     if not fnmatch.fnmatchcase(option.name, wanted if exact else f"*{wanted}*"):
         return False
-    if given.read_by is not None and not any(given.read_by in function for function in option.read_by):
-        return False
-    return given.type in (None, option.type) and given.scope in (None, option.scope)
+    return given.read_by is None or any(given.read_by in function for function in option.read_by)
 
 
 def _no_match(found: Facts, given: Arguments) -> OptctxError:
-    filters = {name: getattr(given, name) for name in _FILTERS}
-    wanted = [f"--{name.replace('_', '-')} {shown(value)}" for name, value in filters.items() if value]
-    among = f" with {' and '.join(wanted)}" if wanted else ""
+    among = f" with --read-by {shown(given.read_by)}" if given.read_by else ""
     near = did_you_mean(nearest(given.name.strip("-*"), [option.name for option in found.options]))
     hint = near or "`optctx options` shows every option"
     return OptctxError(f"no option matches {shown(given.name)}{among}; {hint}")
-
-
-def _rows(found: Facts) -> Iterator[tuple[str, ...]]:
-    """Headings, and a row for each option. Several readers are separated by "; "."""
-    yield _COLUMNS
-    for each in found.options:
-        yield tuple(_text(getattr(each, name)) for name in _COLUMNS)
 
 
 def _text(value: Any) -> str:
@@ -181,7 +158,7 @@ def _print_difference(form: str, old: Facts, new: Facts) -> None:
         named = {side: {name: getattr(each, name) for name in about} for side, each in sides.items()}
         return {**named, "totals": totals, **names, "changes": changes}
 
-    if printed(form, data, lambda: [headings, *rows]):
+    if printed(form, data):
         return
     for side, each in sides.items():
         say(f"{side}: {each.title}, {len(each.options):,} names")

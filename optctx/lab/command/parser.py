@@ -11,7 +11,6 @@ from typing import Any, NoReturn
 
 from optctx import registry
 from optctx.errors import OptctxError
-from optctx.lab.command.said import FOLDERS
 
 _WIDTH = 79  # of a description, at most
 _LEAST = 11  # and at least, as argparse has it for the rest
@@ -60,16 +59,6 @@ class Parser(argparse.ArgumentParser):
                 raise UsageError(f"{name}: expected a value; write {name}=VALUE if it begins with '-'")
             message = f"{name}: {words}"
         raise UsageError(f"{message}; see `{self.prog} --help`")
-
-
-def add_said(parser: argparse.ArgumentParser) -> None:
-    """Add the flags for which `main` prints a line and exits: `--version`, and where C++ projects find the
-    headers.
-    """
-    parser.add_argument("-V", "--version", action="store_true", help="print the version and exit")
-    group = parser.add_argument_group("flags for C++ projects")
-    for flag, (_, words) in FOLDERS.items():
-        group.add_argument(flag, action="store_true", help=words)
 
 
 def add_talk(parser: argparse.ArgumentParser) -> None:

@@ -8,25 +8,21 @@ difference, 2 for bad input, 130 after Ctrl-C, 143 after SIGTERM.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from optctx.errors import EndedEarlyError, Interrupted
-from optctx.lab.command.console import note, printed, progress_bar, say, show
+from optctx.lab.command.console import printed, progress_bar, say, show
 from optctx.lab.command.groups import Base, File, Input, Keep, Out, Try, out
 from optctx.lab.command.inputs import note_skipped
 from optctx.lab.outcome import Limits
-from optctx.lab.rank import Effect, Estimate, Ranking, rank
+from optctx.lab.rank import Effect, Ranking, rank
 from optctx.lab.rich_table import Table
 from optctx.lab.settings import group, positive, seconds, setting
 from optctx.lab.tables import percent, record, table_of
 from optctx.wording import counted
 
-_CSV = (
-    *("option", "type", "base", "value", "state", "instructions", "instructions_change", "size"),
-    *("size_change", "changes", "error"),
-)
 _FUNCTIONS = 5  # of those that read an option, in JSON
 _LONGEST = 200  # characters of a demangled name, which can have thousands
 
@@ -88,7 +84,6 @@ def run(given: Arguments) -> int:
                     keep=given.keep.keep,
                     values=given.varied.tries,
                     limits=given.limits,
-                    on_estimate=_say,
                     progress=step,
                 )
         except Interrupted as interrupt:
@@ -104,16 +99,9 @@ def run(given: Arguments) -> int:
     return 1 if any(trial.agrees is False for trial in ranking.trials) else 0
 
 
-def _say(estimate: Estimate) -> None:
-    """Say what it is going to take."""
-    seconds = estimate.seconds
-    duration = f"{seconds:.0f} s" if seconds < 100 else f"{seconds / 60:.0f} min"
-    note(f"{counted(estimate.options, 'option')}, {counted(estimate.values, 'value')}: {duration} or more")
-
-
 def print_ranking(ranking: Ranking, out: Out) -> None:
     """Print it as `--format` says."""
-    if printed(out.format, lambda: _data(ranking), lambda: _rows(ranking)):
+    if printed(out.format, lambda: _data(ranking)):
         return
     if ranking.changing:
         show(_table(ranking))
@@ -208,11 +196,3 @@ def _effect(effect: Effect, ranking: Ranking) -> dict[str, Any]:
         "functions_in_all": len(functions),
         "trials": [record(trial) for trial in effect.trials],
     }
-
-
-def _rows(ranking: Ranking) -> Iterator[Sequence[object]]:
-    """Headings, and a row for each option, without what it has several of. Changes are relative."""
-    yield _CSV
-    for effect in ranking.effects:
-        found = {**_effect(effect, ranking), "changes": str(effect.changes).lower()}
-        yield [found[name] for name in _CSV]

@@ -43,7 +43,7 @@ def run(given: Arguments) -> None:
     done = llvm_pool().call(recorded, job, gives=Recorded)
     found = answered(done, f"cannot compile {given.file}")
     complain_printed(Counter(line for line in done.printed.splitlines() if line.strip()))
-    if not printed(given.out.format, lambda: found, found.rows):
+    if not printed(given.out.format, lambda: found):
         _print(found)
 
 

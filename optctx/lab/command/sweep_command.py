@@ -57,7 +57,7 @@ class Arguments(Files):
     own: Sweep = group(Sweep)
     keep: Keep = group(Keep)
     limits: Limits = group(Limits)
-    out: Out = out()
+    out: Out = out("table", "json", "csv")
 
 
 def run(given: Arguments) -> int:

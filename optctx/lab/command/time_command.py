@@ -40,7 +40,7 @@ class Arguments(File):
     base: Base = group(Base)
     measuring: Measuring = group(Measuring)
     limits: Limits = group(Limits, "jobs")
-    out: Out = out("table", "json")
+    out: Out = out()
 
 
 def run(given: Arguments) -> int:

@@ -72,7 +72,7 @@ class Arguments(File):
     search: Search = group(Search)
     measuring: Measuring = group(Measuring)
     limits: Limits = group(Limits)
-    out: Out = out()
+    out: Out = out("table", "json", "csv")
 
 
 def run(given: Arguments) -> None:

@@ -7,7 +7,6 @@ import hashlib
 import os
 import platform
 import random
-import tempfile
 import time
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack, suppress
@@ -18,7 +17,7 @@ from optctx.children.death import End
 from optctx.children.limits import Limits
 from optctx.children.pool import SharedPool
 from optctx.errors import EndedEarlyError, OptctxError, shown
-from optctx.lab.program import NoNumberError, Programs, number_of, object_words, with_object
+from optctx.lab.program import NoNumberError, Program
 from optctx.lab.timing.intervals import Interval, interval, is_gain
 from optctx.lab.timing.kernel import Harness, Kernel, read_harness
 from optctx.lab.timing.loaded import AGAIN, BASE, check, check_base, prepare, sample_all
@@ -314,22 +313,15 @@ def processors() -> list[int]:
 
 
 class KernelBench(Bench):
-    """Calls a kernel, in children on one processor: None takes an isolated one, or the last.
+    """Calls a kernel, in children on one processor: an isolated one, or the last.
 
-    `timeout`: seconds that one call of the base may take. Raises OptctxError for a processor that this
-    process may not use.
+    `timeout`: seconds that one call of the base may take.
     """
 
-    def __init__(
-        self, base: bytes, kernel: Kernel, *, processor: int | None = None, timeout: float = 10.0
-    ) -> None:
+    def __init__(self, base: bytes, kernel: Kernel, *, timeout: float = 10.0) -> None:
         super().__init__(base)
         self._kernel, self._timeout = kernel, timeout
-        allowed = processors()
-        if processor is not None and processor not in allowed:
-            listed = ", ".join(map(str, sorted(allowed)))
-            raise OptctxError(f"cannot measure on processor {processor}: this process may use {listed}")
-        self._processor = allowed[0] if processor is None else processor
+        self._processor = processors()[0]
         self._calls, self._call = 1, 0.0  # of a sample; seconds of one
 
     def _start(self, stack: ExitStack) -> None:
@@ -368,12 +360,9 @@ class CommandBench(Bench):
 
     def __init__(self, base: bytes, command: str, *, timeout: float = 60.0) -> None:
         super().__init__(base)
-        self._words, self._timeout = object_words(command), timeout
+        self._program, self._timeout = Program(command), timeout
 
     def _start(self, stack: ExitStack) -> None:
-        place = tempfile.TemporaryDirectory(prefix="optctx-", ignore_cleanup_errors=True)
-        self._path = os.path.join(stack.enter_context(place), "object.o")
-        self._programs = stack.enter_context(Programs())
         if (outcome := self._judge(self._base)).state != "ok":
             raise OptctxError(f"the base cannot be measured: {outcome.error}")
 
@@ -391,10 +380,8 @@ class CommandBench(Bench):
         return {**{name: figures[BASE] / each for name, each in figures.items()}, "": figures[BASE]}
 
     def _figure(self, code: bytes) -> float | Outcome:
-        with open(self._path, "wb") as file:
-            file.write(code)
         try:
-            figure = number_of(self._programs, with_object(self._words, self._path), self._timeout)
+            figure = self._program.number(code, self._timeout)
         except NoNumberError as error:
             return Outcome(error.state, str(error))
         if figure > 0:

@@ -125,7 +125,6 @@ def compare_settings(
     base: Sequence[str] = (),
     measuring: Measuring | None = None,
     limits: Limits = Limits(),  # noqa: B008  frozen
-    seed: int = 0,
     progress: Callable[[str], object] = lambda words: None,
 ) -> Compared:
     """Compile a module under a base and under other options, compare what they compute, and time them.
@@ -162,7 +161,7 @@ def compare_settings(
     }
     bench, limit = measuring.bench(plain.code, kernel), (kernel.harness if kernel else Harness()).seconds
     progress("measuring")
-    found = bench.measure(candidates, seconds=limit, seed=seed)
+    found = bench.measure(candidates, seconds=limit)
     rows = []
     for place, (options, answer) in enumerate(zip(sets, answers, strict=True)):
         timing = found.candidates.get(str(place)) or Timing(_outcome(answer))
@@ -173,7 +172,7 @@ def compare_settings(
     try:
         for place, ratio in gains:
             progress(f"confirming {' '.join(sets[place])}")
-            again = bench.confirm(candidates[str(place)], ratio, seconds=limit, seed=seed + place + 1)
+            again = bench.confirm(candidates[str(place)], ratio, seconds=limit, seed=place + 1)
             rows[place] = replace(rows[place], confirmation=again)
     except KeyboardInterrupt:
         raise Interrupted(Compared(own, found.base, tuple(rows), *shared)) from None

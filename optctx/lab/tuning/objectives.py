@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar
@@ -12,7 +11,7 @@ from optctx.children.death import End
 from optctx.compiling import Emit
 from optctx.errors import OptctxError, shown
 from optctx.lab.outcome import Answer
-from optctx.lab.program import NoNumberError, Programs, number_of, object_words, with_object
+from optctx.lab.program import NoNumberError, Program
 from optctx.lab.timing import Bench, Confirmation, Interval, Kernel, KernelBench, Timing
 from optctx.lab.trial import FIGURES, Direction, Goal, Trial, direction_of
 
@@ -189,7 +188,7 @@ class Command(Measured):
     name: ClassVar[str] = "command"
 
     def __post_init__(self) -> None:
-        object_words(self.command)  # raises
+        Program(self.command)  # raises
 
     @property
     def identity(self) -> str:
@@ -199,14 +198,10 @@ class Command(Measured):
         return lambda candidates: {name: self._one(code) for name, code in candidates.items()}
 
     def _one(self, code: bytes) -> Found:
-        with tempfile.NamedTemporaryFile(prefix="optctx-", suffix=".o") as file:
-            file.write(code)
-            file.flush()
-            words = with_object(object_words(self.command), file.name)
-            try:
-                return Found("ok", number_of(Programs(), words, self.timeout))
-            except NoNumberError as error:
-                return Found(error.state, error=str(error))
+        try:
+            return Found("ok", Program(self.command).number(code, self.timeout))
+        except NoNumberError as error:
+            return Found(error.state, error=str(error))
 
 
 _KINDS: tuple[type[Objective], ...] = (Size, Instructions, CompilationTime, RunTime, Command)

@@ -102,14 +102,6 @@ int main() {
 """
 
 
-def _folder(flag: str) -> str:
-    """What the program prints, without loading the native module."""
-    code = f"import sys, optctx.program as p; p.main([{flag!r}]); print('optctx._native' in sys.modules)"
-    said, imported = run_python(code).splitlines()
-    assert imported == "False"
-    return said
-
-
 def test_cmake_finds_the_headers(tmp_path: pathlib.Path) -> None:
     (tmp_path / "main.cpp").write_text(_USER)
     (tmp_path / "CMakeLists.txt").write_text(
@@ -128,7 +120,7 @@ def test_cmake_finds_the_headers(tmp_path: pathlib.Path) -> None:
         pathlib.Path(pytest.importorskip("cmake", reason="cmake is not installed").CMAKE_BIN_DIR, "cmake")
     )
     for command in (
-        [cmake, "-S", ".", "-B", "build", f"-Doptctx_ROOT={_folder('--cmakedir')}"],
+        [cmake, "-S", ".", "-B", "build", f"-Doptctx_ROOT={optctx.get_include()}"],
         [cmake, "--build", "build"],
     ):
         done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=SECONDS)
@@ -140,7 +132,7 @@ def test_pkg_config_finds_the_headers(tmp_path: pathlib.Path) -> None:
     program = shutil.which("pkg-config")
     if program is None:
         pytest.skip("pkg-config is not installed")
-    environment = {**os.environ, "PKG_CONFIG_PATH": _folder("--pkgconfigdir")}
+    environment = {**os.environ, "PKG_CONFIG_PATH": f"{optctx.get_include()}/pkgconfig"}
 
     def ask(*flags: str) -> list[str]:
         command = [program, *flags, "optctx"]
@@ -150,4 +142,6 @@ def test_pkg_config_finds_the_headers(tmp_path: pathlib.Path) -> None:
     (tmp_path / "main.cpp").write_text(_USER)
     compile_cpp(tmp_path / "main.cpp", tmp_path / "user", *ask("--cflags"), include="")
     assert output_of(tmp_path / "user").startswith("optctx is not loaded in this process")
-    compile_cpp(tmp_path / "main.cpp", tmp_path / "again", _folder("--includes"), "-fsyntax-only", include="")
+    compile_cpp(
+        tmp_path / "main.cpp", tmp_path / "again", f"-I{optctx.get_include()}", "-fsyntax-only", include=""
+    )

@@ -17,7 +17,7 @@ from optctx.children.pool import popen
 from optctx.compiling import FreshProcess, Job, compile_job
 from optctx.errors import OptctxError
 from optctx.lab.command.main import main
-from optctx.process import thread_arguments
+from optctx.process import all_arguments
 from tests.support.ir_texts import SCALE, X86
 from tests.support.processes import SECONDS
 from tests.support.rows import rows
@@ -50,7 +50,7 @@ def test_options_change_the_job_and_nothing_after_it(fresh: FreshProcess) -> Non
     plain = fresh.compile(JOB)
     assert plain.error is None
     assert plain.code.startswith(b"\x7fELF")
-    options = thread_arguments(OptionContext({"unroll-count": 16, "force-vector-width": 1}, base="defaults"))
+    options = all_arguments(OptionContext({"unroll-count": 16, "force-vector-width": 1}, base="defaults"))
     assert options == ("-unroll-count=16", "-force-vector-width=1")
     unrolled = fresh.compile(replace(JOB, options=(*options, "-print-after=instcombine")))
     assert unrolled.error is None

@@ -21,7 +21,7 @@ from optctx.lab.candidates import values_within_type
 from optctx.lab.command.main import main
 from optctx.lab.experiment import Experiment
 from optctx.lab.outcome import Answer, Limits
-from optctx.lab.rank import Effect, Estimate, Ranking, rank
+from optctx.lab.rank import Effect, Ranking, rank
 from optctx.lab.trial import read_trials
 from tests.support.endless import LIST, SCALED, endless
 from tests.support.ir_texts import COUNTED, SCALE, X86
@@ -39,13 +39,11 @@ VALUES = ["unroll-count=2,8", "force-vector-width=3,1"]  # no 3 lanes: LLVM asse
 # None that makes the code explode, and may or may not take too long.
 PATTERNS = ["licm-*", "slp-*", "optimize-*", "x86-*"]
 STEPS: list[int] = []
-ESTIMATES: list[Estimate] = []
 
 
 @pytest.fixture(scope="module")
 def ranking() -> Ranking:
-    told = {"on_estimate": ESTIMATES.append, "progress": STEPS.append}
-    return rank(JOB, only=CHOSEN, values=VALUES, **told)  # type: ignore[arg-type]
+    return rank(JOB, only=CHOSEN, values=VALUES, progress=STEPS.append)
 
 
 def effect_of(ranking: Ranking, name: str) -> Effect:
@@ -66,7 +64,6 @@ def test_options_that_matter_are_found_and_one_that_does_not_is_not(ranking: Ran
     assert (trial.options, trial.state) == ({"force-vector-width": "3"}, "crashed")
     count = len(ranking.trials)
     assert [count] * count == STEPS
-    assert (ESTIMATES[0].options, ESTIMATES[0].values) == (4, count)
     assert ranking.summary() == [
         f"{ranking.read} read, 4 tried, 3 change the output, 1 not tried; {count} values, 1 crashed"
     ]
@@ -286,16 +283,14 @@ def test_a_killed_helper_leaves_what_is_known(
     assert "the helper process ended with status -9 before it answered; run it again" in err
 
 
-def test_the_command_says_what_it_takes_and_prints_the_ranking(
-    capfd: pytest.CaptureFixture[str], tmp_path: pathlib.Path
-) -> None:
+def test_the_command_prints_the_ranking(capfd: pytest.CaptureFixture[str], tmp_path: pathlib.Path) -> None:
     (tmp_path / "scale.ll").write_text(SCALE)
     words = ["rank", str(tmp_path / "scale.ll"), f"--llc=-mtriple={X86}", "--only", "unroll-count"]
     words += ["--only", "force-a*", "--try", "force-vector-width=3,1"]
     words += ["--set", "unroll-runtime", "--timeout", "60", "-j", "2"]
     assert main(words) == 0
     out, err = capfd.readouterr()
-    assert err.startswith("optctx: 2 options, 3 values: ")
+    assert err == ""
     head, best, more, _, dead, crashed, _, left, counts = out.splitlines()
     assert head.split()[:4] == ["option", "type", "base", "value"]
     assert best.startswith("unroll-count")
@@ -304,5 +299,3 @@ def test_the_command_says_what_it_takes_and_prints_the_ranking(
     assert crashed.split()[:5] == ["force-vector-width", "0", "crashed", "3", "Assertion"]
     assert left == "not tried, no values can be guessed for type list: force-attribute"
     assert "2 tried, 2 change the output, 1 not tried" in counts
-    assert main([*words, "-q"]) == 0
-    assert capfd.readouterr() == (out, "")

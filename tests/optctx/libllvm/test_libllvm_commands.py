@@ -6,15 +6,18 @@ import hashlib
 import json
 import pathlib
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
+from hypothesis import find, given, settings
 
-from optctx import OptctxError, OptionContext, libllvm, registry
+from optctx import OptctxError, OptionContext, current, libllvm, registry
 from optctx.compiling import FreshProcess, Job, compile_job
 from optctx.compiling.facts import load_facts
 from optctx.lab.command.main import main
 from optctx.lab.sweep import sweep
+from optctx.testing import Compiler, contexts, jobs, options, overrides
 from optctx.testing.compiler import reads_of
 from tests.support.ir_texts import COUNTED, SCALE, counted
 from tests.support.own_llvm import needs_archives
@@ -209,6 +212,26 @@ def test_options_are_reduced_by_what_it_compiles(
             len(fresh.compile(Job(SCALE, options=(each,), llvm=library)).code) for each in (option, nearer)
         ]
     assert sizes[0] > base >= sizes[1]
+
+
+@forked
+def test_property_tests_draw_its_options(library: str) -> None:
+    image = libllvm.open(library).image
+    drawn = overrides(options("unroll-*", image=image), min_size=1, max_size=3, image=image)
+    with Compiler() as compiler:
+
+        @settings(deadline=None, database=None, derandomize=True, max_examples=20)
+        @given(jobs(COUNTED, drawn, llvm=library), contexts(image=image))
+        def threads_agree(job: Job, context: OptionContext) -> None:
+            assert job.options
+            with OptionContext.from_args(job.options, image=image, base="defaults"):
+                assert compile_job(replace(job, options=())) == compiler.compile(job)
+            with context:
+                assert current(image) == context
+
+        threads_agree()
+    with pytest.raises(OptctxError, match="no option"):  # it has no such target
+        find(options("hexagon-*", image=image, trust=None), lambda _: True)
 
 
 @forked

@@ -1,20 +1,13 @@
-"""The pytest plugin: options for tests and runs, what nothing read, and LLVM's last line."""
+"""The pytest plugin: options for tests and runs, and what nothing read."""
 
 from __future__ import annotations
-
-import errno
-import os
-import signal
-import time
 
 import pytest
 
 # Runs inside this process forget the modules that they import first.
 import optctx.testing.compiler  # noqa: F401
 from optctx import current
-from optctx.testing.plugin import LlvmOptions
 from tests.support.ir_texts import COUNTED, SCALE, UNROLL
-from tests.support.processes import SECONDS
 
 pytest_plugins = ["pytester"]
 
@@ -87,9 +80,8 @@ def test_after():
     result.assert_outcomes(passed=3, failed=1)
     assert "UnreadOptionWarning" not in result.stdout.str(), "a test that fails says that alone"
     listed = "".join(f"{line}\n" for line in result.outlines).partition("LLVM options that nothing read")[2]
-    _, first, second, rest = listed.split("\n", 3)
-    assert first == "the whole run: -dse-memoryssa-scanlimit=9"
-    assert "test_half: -vectorize-scev-check-threshold=7: " in second
+    _, first, rest = listed.split("\n", 2)
+    assert "test_half: -vectorize-scev-check-threshold=7: " in first
     assert rest.startswith("=")
 
 
@@ -210,58 +202,20 @@ def test_after(llvm_compiler):
     result.stdout.fnmatch_lines("*CrashError: LLVM died without options: *")
 
 
-def test_llvms_last_line_is_shown_when_the_process_dies(pytester: pytest.Pytester) -> None:
-    pytester.makepyfile(
-        HEAD
-        + """
-@pytest.mark.llvm_options("-force-vector-width=3")
-def test_dies():
-    compile_job(Job(SCALE))
-"""
-    )
-    assert pytester.runpytest_subprocess("-p", "no:faulthandler").ret == -signal.SIGABRT
-    words = "::test_dies -force-vector-width=3: Assertion `isPowerOf2_32"
-    printed = pytester.path / "stderr"  # the line comes when the process has ended
-    deadline = time.monotonic() + SECONDS
-    while words not in printed.read_text() and time.monotonic() < deadline:
-        time.sleep(0.01)
-    [line] = [line for line in printed.read_text().splitlines() if words in line]
-    assert line.startswith("optctx: the process ended in test_llvms_last_line")
-
-
-def test_tests_run_where_the_system_has_no_pidfd_open(
-    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def refuse(_: int) -> int:
-        raise OSError(errno.ENOSYS, "Function not implemented")
-
-    monkeypatch.setattr(os, "pidfd_open", refuse)
-    test = "def test_one(): assert current()['unroll-count'] == 4"
-    run(pytester, test, "--llvm-options=-unroll-count=4").assert_outcomes(passed=1)
-
-
 def test_a_process_of_xdist_tells_what_it_did_not_read(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(
         HEAD
         + """
+@pytest.mark.llvm_options("-unroll-count=4", "-vectorize-scev-check-threshold=7")
 def test_reads():
     assert stores() == 4
 """
     )
-    result = pytester.runpytest_subprocess(
-        "-n1", "-p", "no:hypothesispytest", "--llvm-options=-unroll-count=4 -dse-memoryssa-scanlimit=9"
-    )
+    result = pytester.runpytest_subprocess("-n1", "-p", "no:hypothesispytest")
     result.assert_outcomes(passed=1)
     result.stdout.fnmatch_lines(
-        ["*LLVM options that nothing read*", "the whole run: -dse-memoryssa-scanlimit=9", "=*"]
+        ["*LLVM options that nothing read*", "*::test_reads: -vectorize-scev-check-threshold=7: *", "=*"]
     )
-
-
-def test_what_one_of_several_processes_reads_is_read(pytestconfig: pytest.Config) -> None:
-    plugin = LlvmOptions(pytestconfig)
-    plugin.add(["-a=1", "-b"])
-    plugin.add(["-b", "-c"])
-    assert plugin._unread == ["-b"]
 
 
 def test_a_run_that_asks_for_no_options_loads_nothing_of_optctx(pytester: pytest.Pytester) -> None:

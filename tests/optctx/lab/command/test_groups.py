@@ -106,7 +106,7 @@ def test_a_narrow_terminal_does_without_columns_and_breaks_no_word(ruled: bool) 
     assert "".join(word for [word] in printed(10, folded)) == headings[0] + row[0]
 
 
-def test_the_command_line_has_at_most_30_flags() -> None:
+def test_the_command_line_has_at_most_25_flags() -> None:
     _, commands = make_parser()
     arguments = [each for command in commands.choices.values() for each in command.arguments]
     forms = {flag for each in arguments for flag in each.option_strings if flag.startswith("--")}
@@ -114,7 +114,7 @@ def test_the_command_line_has_at_most_30_flags() -> None:
     for name, command in commands.choices.items():
         own = [each for each in command.arguments if talk.isdisjoint(each.option_strings)]
         assert len(own) <= 18, (name, [each.dest for each in own])
-    assert len(forms - {"--help"}) <= 30, sorted(forms)
+    assert len(forms - {"--help"}) <= 25, sorted(forms)
 
 
 @alone

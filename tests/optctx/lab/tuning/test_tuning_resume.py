@@ -147,11 +147,12 @@ def test_two_searches_work_on_one_study(tmp_path: pathlib.Path) -> None:
     given = {**ARGUMENTS, "space": parse_space(["unroll-count=1..64", "inline-threshold=0..500000"])}
     given |= {"trials": 40, "sampler": RandomSampler(seed=0), "storage": str(tmp_path / "study.journal")}
     found: list[Tuned] = []
-    begun = threading.Event()
+    begun, joined = threading.Event(), threading.Event()
 
     def second() -> None:
         begun.wait(SECONDS)
-        found.append(tuned(**{**given, "sampler": RandomSampler(seed=99)}))
+        sampler = RandomSampler(seed=99)
+        found.append(tuned(**{**given, "sampler": sampler}, on_trial=lambda *_: joined.set()))
 
     other = threading.Thread(target=second)
     other.start()
@@ -160,6 +161,7 @@ def test_two_searches_work_on_one_study(tmp_path: pathlib.Path) -> None:
     def note(trial: Trial, total: int | None) -> None:
         mine.append(trial.number)
         begun.set()
+        joined.wait(SECONDS)  # otherwise this one may be done before the other has begun
 
     found.append(tuned(**given, on_trial=note))
     other.join()
