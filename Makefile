@@ -39,8 +39,8 @@ conformance: $(VENV)/.tests
 	$(BIN)/python -m evidence.conformance Transforms Analysis CodeGen
 	$(BIN)/python -m evidence.conformance Transforms Analysis --spoil --audit
 
-# Names and values, modules with hostile attributes and stamps, damaged caches, and sets of tuning options, against
-# exits, crashes, hangs, prints and changes; the kernel ends what opens, starts or loads anything:
+# Modules with hostile attributes and stamps, and sets of tuning options, against exits, crashes, hangs, prints and
+# changes; the kernel ends what opens, starts or loads anything:
 # make fuzz MINUTES=60 SEED=1000
 # FUZZ='--target modules' fuzzes one of them, SANITIZER=address (or undefined, thread) the code built under a sanitizer.
 MINUTES ?= 10
