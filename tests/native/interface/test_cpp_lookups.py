@@ -65,7 +65,7 @@ _TOGETHER = ("unroll-count", "unroll-max-count", "cfg-func-name")  # set to the 
 @pytest.fixture(scope="session")
 def library(build: Build) -> pathlib.Path:
     registry()
-    return build("lookups.cpp", *SHARED)
+    return build("lookups.cpp", *SHARED, "-O0")
 
 
 @pytest.fixture(scope="session")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import errno
-import os
 import signal
 import time
 
@@ -12,7 +10,6 @@ import pytest
 # Runs inside this process forget the modules that they import first.
 import optctx.testing.compiler  # noqa: F401
 from optctx import current
-from optctx.testing.plugin import LlvmOptions
 from tests.support.ir_texts import COUNTED, SCALE, UNROLL
 from tests.support.processes import SECONDS
 
@@ -229,17 +226,7 @@ def test_dies():
     assert line.startswith("optctx: the process ended in test_llvms_last_line")
 
 
-def test_tests_run_where_the_system_has_no_pidfd_open(
-    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def refuse(_: int) -> int:
-        raise OSError(errno.ENOSYS, "Function not implemented")
-
-    monkeypatch.setattr(os, "pidfd_open", refuse)
-    test = "def test_one(): assert current()['unroll-count'] == 4"
-    run(pytester, test, "--llvm-options=-unroll-count=4").assert_outcomes(passed=1)
-
-
+@pytest.mark.long
 def test_a_process_of_xdist_tells_what_it_did_not_read(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(
         HEAD
@@ -255,13 +242,6 @@ def test_reads():
     result.stdout.fnmatch_lines(
         ["*LLVM options that nothing read*", "the whole run: -dse-memoryssa-scanlimit=9", "=*"]
     )
-
-
-def test_what_one_of_several_processes_reads_is_read(pytestconfig: pytest.Config) -> None:
-    plugin = LlvmOptions(pytestconfig)
-    plugin.add(["-a=1", "-b"])
-    plugin.add(["-b", "-c"])
-    assert plugin._unread == ["-b"]
 
 
 def test_a_run_that_asks_for_no_options_loads_nothing_of_optctx(pytester: pytest.Pytester) -> None:
