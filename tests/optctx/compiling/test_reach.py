@@ -6,7 +6,6 @@ from typing import Any
 import pytest
 from llvmlite import binding
 
-from optctx import OptionContext
 from optctx.compiling import reach
 from optctx.engine.host import default_host
 from tests.support.alone import alone
@@ -30,17 +29,3 @@ def test_a_scope_reaches_its_thread() -> None:
 def test_what_reaches_every_thread_is_said_to(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reach, "OptionContext", _set_for_the_process)
     assert _reaches() == "process"
-
-
-@pytest.mark.parametrize("problem", ["changed nothing", "no LLVM option", "llvmlite"])
-def test_what_cannot_be_told_is_unknown(problem: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = default_host().image().path
-    if problem == "changed nothing":
-        monkeypatch.setattr(reach, "OptionContext", nullcontext)
-    elif problem == "no LLVM option":
-        monkeypatch.setattr(reach, "OptionContext", lambda _: OptionContext({"unrol-count": 4}))
-    else:
-        path = "/usr/lib/another.so"
-    said = reach.scope_reaches(path)
-    assert said.startswith("unknown: ")
-    assert problem in said
