@@ -17,12 +17,12 @@ from optctx._native import demangle
 from optctx.arch.x86_64.sites import Tactic
 from optctx.compiling import Job, compile_job
 from optctx.engine.attach import attach
-from tests.evidence.reading import UNROLLED
-from tests.support.ir_texts import CALLS, SCALE, X86
+from tests.support.ir_texts import CALLS, COUNTED, SCALE, UNROLL, X86
 from tests.support.rows import rows
 
 pytestmark = [pytest.mark.usefixtures("attached")]
 
+UNROLLED = Job(COUNTED, UNROLL, triple=X86, emit="ir")
 O3 = Job(SCALE + CALLS, "default<O3>", triple=X86, emit="object")
 
 
