@@ -11,8 +11,6 @@ FIRST = {
     "record": "with optctx.record(): pass",
     "emitting": "optctx.emit_object(binding.parse_assembly(''), MACHINE)",
     "stamp": "optctx.stamp(binding.parse_assembly(''), optctx.OptionContext())",
-    "facts": "from optctx.compiling import facts; facts.facts()",
-    "process": "optctx.process.set_process_options([])",
 }
 
 

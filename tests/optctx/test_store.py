@@ -57,16 +57,6 @@ def test_a_damaged_entry_is_a_miss_and_replaced(tmp_path: Path) -> None:
         assert "the input is compiled again" in text
 
 
-def test_other_files_in_the_folder_are_left_alone(tmp_path: Path) -> None:
-    folder = tmp_path / "cache"
-    filled(folder)
-    (folder / "notes").write_text("mine")
-    with CompileCache(folder, size_limit=1) as cache:  # everything goes
-        unrolled_by_four(cache)
-        cache.clear()
-    assert [path.name for path in folder.iterdir()] == ["notes"]
-
-
 def test_processes_that_write_at_once_find_whole_entries(tmp_path: Path) -> None:
     def write() -> None:
         store = FolderStore(tmp_path, 1 << 20)
@@ -105,15 +95,6 @@ def test_what_cannot_be_a_folder_is_an_error_at_once(tmp_path: Path) -> None:
         CompileCache(7)  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="size_limit"):
         CompileCache(tmp_path, size_limit=None)  # type: ignore[arg-type]
-
-
-def test_a_relative_folder_stays_where_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    with CompileCache("cache") as cache:
-        (tmp_path / "elsewhere").mkdir()
-        monkeypatch.chdir(tmp_path / "elsewhere")
-        unrolled_by_four(cache)
-    assert len(list((tmp_path / "cache").iterdir())) == 2
 
 
 def test_where_the_system_has_no_more_of_something_is_a_miss_and_a_warning(

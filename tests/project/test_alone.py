@@ -130,8 +130,3 @@ def test_one_that_hangs_is_ended_with_its_children(
     assert failure == "hangs still runs after 4 seconds\nhangs printed:\nbefore\n"
     session = int((tmp_path / "session").read_text())
     wait_for(lambda: of_session(session) == [])  # a child that was killed takes a moment to end
-
-
-@alone
-def sees(value: str | None) -> None:
-    assert os.environ.get("OPTCTX_SEEN") == value

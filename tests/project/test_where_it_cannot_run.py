@@ -74,7 +74,6 @@ OTHER_PYTHONS = {
     'sys.version_info = (3, 10, 18, "final", 0); platform.python_version = lambda: "3.10.18"': (
         "64-bit CPython 3.10.18"
     ),
-    "struct.calcsize = lambda format: 4": f"32-bit CPython {platform.python_version()}",
     'platform.python_implementation = lambda: "PyPy"': f"64-bit PyPy {platform.python_version()}",
 }
 

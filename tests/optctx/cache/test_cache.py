@@ -188,22 +188,6 @@ def test_the_content_of_a_file_that_an_option_names_counts(cache: CompileCache, 
     assert counts(cache) == (1, 2)
 
 
-def test_what_llvm_refuses_is_an_error_every_time_and_is_not_kept(cache: CompileCache) -> None:
-    for _ in range(2):
-        with pytest.raises(OptctxError, match="cannot read the module"):
-            cache.compile("no module")
-        with pytest.raises(OptctxError, match="no-such-pass"):
-            cache.compile(COUNTED, "no-such-pass")
-        with pytest.raises(OptctxError, match="no target machine"):
-            cache.compile(COUNTED, triple="no-such-target")
-        with pytest.raises(OptctxError, match="cannot read the module"):
-            cache.compile(b"no bitcode")
-    with pytest.raises(TypeError, match="module"):
-        cache.compile(7)
-    assert cache.hits == 0
-    assert unrolled(cache) == 1
-
-
 def test_any_number_of_threads_and_a_child_may_use_it(cache: CompileCache, fresh: FreshProcess) -> None:
     contexts = [OptionContext({"unroll-count": count}) for count in range(1, 5)]
 
@@ -294,12 +278,6 @@ def test_what_was_compiled_for_the_processor_of_another_machine_is_not_found(
     monkeypatch.setattr(binding, "get_host_cpu_features", lambda: type(FEATURES)())
     assert cache.compile(COUNTED, cpu="native") == compile_job(Job(COUNTED, cpu="x86-64"))
     assert counts(cache) == (1, 2)
-
-
-def test_a_cache_without_room_compiles_every_time() -> None:
-    for limit in (0, -1):
-        with CompileCache(size_limit=limit) as cache:
-            assert [unrolled(cache), unrolled(cache), counts(cache)] == [1, 1, (0, 2)]
 
 
 def test_the_oldest_entries_go_where_there_are_too_many_bytes() -> None:

@@ -60,7 +60,7 @@ def test_functions_helpers_and_numpy_are_as_in_a_fresh_process() -> None:
     assert changed[1:] == [numba_kernels.KERNELS.keys(), set()]
 
 
-@pytest.mark.parametrize("decorator", ["njit", "jit"])
+@pytest.mark.parametrize("decorator", ["njit", pytest.param("jit", marks=pytest.mark.long)])
 def test_a_program_may_put_the_decorators_in_the_place_of_numbas(
     decorator: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -108,6 +108,7 @@ def test_plain_functions_call_functions_with_options_that_raise() -> None:
             caller(np.arange(9999))
 
 
+@pytest.mark.long
 def test_parallel_loops() -> None:
     assert run(numba_kernels.parallel, SCALAR) == [(499500, True), (499500, False)]
 

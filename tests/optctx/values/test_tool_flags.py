@@ -45,10 +45,9 @@ def test_each_name_gets_the_programs_that_have_it_and_what_does_the_same(
     assert len(NAMES) > 150
     before = process_state()
     assert NAMES.keys() & set(registry()) <= SOME_LLVMS_HAVE
-    for name, programs in {**NAMES, **PATTERNS}.items():
-        if name in registry():
-            continue
-        some = name in PATTERNS or name in REPORTED  # others at one door
+    known = {**NAMES, **PATTERNS}
+    for name in sorted({*list(NAMES)[::4], *REPORTED, *PATTERNS} - {*registry()}):
+        programs, some = known[name], name in PATTERNS or name in REPORTED  # others at one door
         found = {answer(door, name) for door in (DOORS if some else DOORS[:1])}
         if some:
             assert main(["record", "kernel.ll", "--set", f"{name}=on"]) == 2

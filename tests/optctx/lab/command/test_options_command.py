@@ -36,10 +36,7 @@ def changed(taken: Facts, **changes: Any) -> Facts:
 
 
 CHANGES: list[tuple[str, Any, str, str]] = [
-    ("type", "int", "uint", "int"),
-    ("storage", "external", "internal", "external"),
     ("default", 7, "0", "7"),
-    ("scope", "process", "thread", "process"),
     ("choices", {"a": "", "b": ""}, "", "a; b"),
     ("read_by", ("f(int)",), "llvm::computeUnrollCount", "f"),
 ]
