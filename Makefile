@@ -13,11 +13,12 @@ demo: $(VENV)/.built
 	  --try unroll-count=1,2,4,8 --try force-vector-width=1,4,8 --verify
 
 # One process more than there are processors, since many a test waits for a child; JOBS=0 for none but pytest's own.
+# A file is one process's, so that its fixtures are made once.
 # Where PYTHONDONTWRITEBYTECODE is set, each of a thousand processes would compile the package for itself, 0.4 s each.
 JOBS ?= $(shell expr $$(nproc) + 1)
 test: $(VENV)/.tests
 	$(BIN)/python -m compileall -q optctx evidence tests/support
-	$(BIN)/pytest -n $(JOBS)
+	$(BIN)/pytest -n $(JOBS) --dist loadfile
 
 # Before a release, hours: what `make test` shows, more often and on more ways, and the tools beside the tests.
 # STAGES='soak fuzz' runs some of it, STAGES=/path/to/python3.15 `make test` with that interpreter; what was not run is
@@ -39,8 +40,8 @@ conformance: $(VENV)/.tests
 	$(BIN)/python -m evidence.conformance Transforms Analysis CodeGen
 	$(BIN)/python -m evidence.conformance Transforms Analysis --spoil --audit
 
-# Names and values, modules with hostile attributes and stamps, damaged caches, and sets of tuning options, against
-# exits, crashes, hangs, prints and changes; the kernel ends what opens, starts or loads anything:
+# Modules with hostile attributes and stamps, and sets of tuning options, against exits, crashes, hangs, prints and
+# changes; the kernel ends what opens, starts or loads anything:
 # make fuzz MINUTES=60 SEED=1000
 # FUZZ='--target modules' fuzzes one of them, SANITIZER=address (or undefined, thread) the code built under a sanitizer.
 MINUTES ?= 10

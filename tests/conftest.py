@@ -25,10 +25,11 @@ from tests.support.examples import REPEATABLE
 from tests.support.installed import FREE_THREADED
 from tests.support.scopes import OUTSIDE, both, process_state, scopes_become
 
-# What attaching keeps for the next process is the tests' own, in every process that they start as well.
-_KEPT = tempfile.mkdtemp(prefix="optctx-tests-")
-_OWNER = os.getpid()
-os.environ["XDG_CACHE_HOME"] = _KEPT
+# What attaching keeps for the next process, and programs of C++, are those of a run of the tests: in every
+# process that they start, and in all of pytest-xdist.
+_KEPT = os.environ.get("TESTS_KEPT") or tempfile.mkdtemp(prefix="optctx-tests-")
+_OWNER = None if "TESTS_KEPT" in os.environ else os.getpid()
+os.environ["TESTS_KEPT"] = os.environ["XDG_CACHE_HOME"] = _KEPT
 # What a person or a forge may have set, and what is printed depends on; a test of it sets it itself.
 for _name in ("FORCE_COLOR", "NO_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE", "COLUMNS", "LINES"):
     os.environ.pop(_name, None)

@@ -106,10 +106,3 @@ def test_it_prints_a_line_for_each_option_and_totals(
     assert all(
         re.search(rf"^  {flag} +{count}$", printed, re.M) for flag, count in totals(taken)["flags"].items()
     )
-
-
-def test_words_that_do_not_fit_get_one_clear_error(taken: Census, capfd: pytest.CaptureFixture[str]) -> None:
-    assert main(["census", "--options", "unrol-count"]) == 2
-    out, err = capfd.readouterr()
-    assert (out, err.count("\n")) == ("", 1)
-    assert "no option matches" in err

@@ -10,9 +10,6 @@ from typing import Any
 
 import pytest
 
-from evidence.conformance.job import Job
-from evidence.conformance.recorded import removals
-
 ROOT = pathlib.Path(__file__).parents[2]
 SAMPLE = ("sample", "--tests", "tests/programs")
 
@@ -66,27 +63,4 @@ def test_every_sensitive_option_must_be_recorded(tmp_path: pathlib.Path) -> None
     assert "unroll-count (sample/" in text
 
 
-def test_each_option_of_a_job_is_left_out_by_itself() -> None:
-    job = Job("opt", "x.ll", options=("-b=1", "--a", "-b=2"))
-    without = {name: each.options for name, each in removals(job)}
-    assert without == {"a": ("-b=1", "-b=2"), "b": ("--a",)}
-    assert [each for _, each in removals(Job("opt", "x.ll", options=("-a",)))] == [Job("opt", "x.ll")]
-
-
 # evidence.conformance.reads
-
-
-@pytest.mark.long
-def test_reads_are_recorded_with_their_stacks(tmp_path: pathlib.Path) -> None:
-    report, stacks = tmp_path / "reads.json", tmp_path / "without.md"
-    words = ("-m", "evidence.conformance.reads", *SAMPLE, "--limit", "5", "--seed", "3")
-    status, text = run(*words, "--json", str(report), "--without", str(stacks), folder=tmp_path)
-    assert status == 0
-    found = json.loads(report.read_text())
-    assert found["totals"]["compilations"] == {"compiled": 5, "failed": 0, "stacks cut": 0}
-    assert "5 compilations: " in text
-    without = [place for place in found["places"] if place["without"]]
-    assert without
-    assert all(f"`{place['option']}`" in stacks.read_text() for place in without)
-    assert "### llvm::PipelineTuningOptions::PipelineTuningOptions\n" in stacks.read_text()
-    assert all(place["example"][0] == place["function"] for place in found["places"])

@@ -3,31 +3,26 @@
 from __future__ import annotations
 
 import itertools
-import re
 from functools import partial
 
 import capstone
 import pytest
 
 from evidence.reads import stacks
-from evidence.reads.children import run_in_children
 from evidence.reads.contexts import reaches_in
 from evidence.reads.places import ReadPlace, Reads, first_reads
-from evidence.reads.signature import pointee, signature_of
+from evidence.reads.signature import signature_of
 from evidence.reads.stacks import FirstRead, RecordingStacks, stacks_in
-from optctx import record
 from optctx._native import demangle
 from optctx.arch.x86_64.sites import Tactic
 from optctx.compiling import Job, compile_job
 from optctx.engine.attach import attach
-from optctx.errors import OptctxError
-from optctx.reads import reader_index
-from tests.evidence.reading import UNROLLED, act
-from tests.support.ir_texts import CALLS, SCALE, X86
+from tests.support.ir_texts import CALLS, COUNTED, SCALE, UNROLL, X86
 from tests.support.rows import rows
 
 pytestmark = [pytest.mark.usefixtures("attached")]
 
+UNROLLED = Job(COUNTED, UNROLL, triple=X86, emit="ir")
 O3 = Job(SCALE + CALLS, "default<O3>", triple=X86, emit="object")
 
 
@@ -152,41 +147,6 @@ def same(called: str, entered: str) -> bool:
     return called == entered or demangle(called).split("(")[0] == demangle(entered).split("(")[0]
 
 
-def test_stacks_change_nothing_that_is_recorded_or_compiled() -> None:
-    compile_job(O3)  # LLVM reads the default register allocator once in a process
-    with record() as log:
-        plain = compile_job(O3)
-    recording = RecordingStacks()
-    with recording as kept, record():  # they nest
-        again = compile_job(O3)
-    assert plain.code == again.code
-    assert dict(kept.reads) == dict(log.reads)
-    options, found = reader_index(attach()).options, stacks_in(recording)
-    assert {option.name for read in found for option in options[read.reader]} >= set(log.reads)
-    assert len({read.reader for read in found}) == len(found)
-
-
-def test_a_build_without_the_laboratory_says_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delattr("optctx._native.ReadStacks")
-    with pytest.raises(OptctxError, match="wheels have none"):
-        RecordingStacks()
-
-
-def test_the_farthest_stack_of_several_compilations_counts() -> None:
-    place = ReadPlace("o", "f(int)")
-    place.add(("f(int)", "g(llvm::Function&)"))
-    assert (place.nearest, place.frames) == ("Function", 1)
-    place.add(("f(int)", "h(int)", "m(llvm::Module*)", "g(llvm::Function&)"))
-    assert (place.nearest, place.frames, place.contexts) == ("Module", 2, {"Function": 3})
-    place.add(("f(int)", "S::S(llvm::Function&)"))  # a constructor's parameter counts, its object does not
-    assert (place.nearest, place.frames) == ("Module", 2)
-    place.add(("f(int)", "LLVMPY_Run"))
-    assert (place.nearest, place.frames, place.without, place.seen) == ("none", -1, 1, 4)
-    assert place.example == ("f(int)", "LLVMPY_Run")
-    place.add(("f(llvm::Function&)",))
-    assert (place.nearest, place.without) == ("none", 1)
-
-
 @rows(
     ("function", "contexts"),
     [
@@ -215,65 +175,6 @@ def test_the_farthest_stack_of_several_compilations_counts() -> None:
 )
 def test_what_a_function_reaches(function: str, contexts: set[str]) -> None:
     assert {reach.context for reach in reaches_in(function)} == contexts
-
-
-@rows(
-    ("name", "scope", "function", "parameters", "constructs"),
-    [
-        ("llvm::f(int, char const*)", "llvm", "f", ("int", "char const*"), ""),
-        ("void llvm::f<int, a<b, c> >(x<int, y>&)", "llvm", "f<int, a<b, c> >", ("x<int, y>&",), ""),
-        ("(anonymous namespace)::A::A(int) [clone .cold]", "(anonymous namespace)::A", "A", ("int",), "A"),
-        ("llvm::cl::opt<bool, false>::opt<char [5]>(char const (&) [5])", "", "", None, "opt"),
-        ("llvm::A::operator()(int) const", "llvm::A", "operator", ("int",), ""),
-        ("llvm::A::operator bool() const", "llvm::A", "operator bool", (), ""),
-        ("llvm::operator<<(llvm::raw_ostream&, int)", "llvm", "operator", ("llvm::raw_ostream&", "int"), ""),
-        ("llvm::A::f(int) const::{lambda(int)#1}::operator()(b) const", "", "", ("b",), ""),
-        ("LLVMPY_Dispose", "", "LLVMPY_Dispose", None, ""),
-        ("f(void (*)(int, int), b)", "", "f", ("void (*)(int, int)", "b"), ""),
-    ],
-)
-def test_names_are_taken_apart(
-    name: str, scope: str, function: str, parameters: tuple[str, ...] | None, constructs: str
-) -> None:
-    found = signature_of(name)
-    if function:
-        assert (found.scope, found.name) == (scope, function)
-    if parameters is not None or not found.parameters:
-        assert found.parameters == parameters
-    assert signature_of(f"{found.constructs}::x()").scope.split("<")[0].endswith(constructs)
-    assert bool(found.constructs) == bool(constructs)
-
-
-@pytest.mark.long
-def test_the_names_of_the_whole_library_can_be_taken_apart() -> None:
-    [found] = attach().image.functions_named([("_ZN", "")])
-    sample = [symbol.name for symbol in found[::40]]
-    assert len(sample) > 1500
-    for name in sample:
-        signature = signature_of(demangle(name))
-        if signature.parameters is None:
-            assert demangle(name) == name or "(" not in demangle(name)  # libstdc++ could not read it
-            continue
-        assert signature.name
-        if not signature.name.startswith("operator "):
-            assert "::" not in re.sub(r"<.*>|\{.*\}", "", signature.name)
-        is_constructor = re.search(r"C[1-3]I?E|C[1-3]E[^E]*$", name) is not None
-        if signature.constructs:
-            assert is_constructor or "C" in name
-    assert pointee("std::unique_ptr<llvm::Module, std::default_delete<llvm::Module> >&&") == "llvm::Module"
-
-
-def test_children_tell_reads_errors_deaths_and_delays() -> None:
-    given = [(name, name) for name in ("good", "bad", "dead", "gone")]
-    ended = {each.name: each for each in run_in_children(act, given, jobs=3, seconds=60.0)}
-    assert ended.pop("good").reads == first_reads(lambda: compile_job(UNROLLED))
-    [slow] = run_in_children(act, [("slow", "slow")], jobs=1, seconds=0.1)
-    assert {name: each.problem for name, each in {**ended, "slow": slow}.items()} == {
-        "bad": "it cannot be",
-        "dead": "the process ended: killed by SIGKILL",
-        "gone": "the process ended: exited with status 3",
-        "slow": "it took more than 0.1 seconds",
-    }
 
 
 def test_reads_of_what_no_context_sets_are_not_seen() -> None:

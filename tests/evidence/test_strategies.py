@@ -10,18 +10,14 @@ from typing import NamedTuple
 
 import pytest
 
-from evidence.main import main
-from evidence.strategies import STRATEGIES, open_strategy
+from evidence.strategies import STRATEGIES
 from evidence.strategies.arguments import merged
 from evidence.strategies.host import Host
 from evidence.strategies.judging import Judge
 from evidence.strategies.kernel import KERNEL, OPTIONS
 from evidence.strategies.program import BYSTANDER, Outcome, Program, Step, digest, expected
-from evidence.strategies.properties import PROPERTIES, valid
-from optctx import OptionContext
+from evidence.strategies.properties import PROPERTIES
 from optctx.compiling import FreshProcess, Job
-from optctx.errors import OptctxError, OptionValueError, ScopeError
-from tests.support.alone import alone as run_alone
 from tests.support.rows import rows
 
 JOB = Job(KERNEL, emit="assembly")
@@ -172,33 +168,7 @@ def test_a_misspelt_option_is_an_error_or_ends_what_it_is_known_to_end(
         assert "unroll-cout" in misspelt.error or "unroll-count" in misspelt.error
 
 
-@pytest.mark.long
-@pytest.mark.parametrize("first", ["a scope", "library-options"])
-@run_alone
-def test_library_options_need_a_process_of_their_own(first: str) -> None:
-    if first == "a scope":
-        OptionContext()
-    else:
-        open_strategy(first).__enter__()
-    with pytest.raises(OptctxError, match="models another LLVM in a process of its own"):
-        open_strategy("library-options-default").__enter__()
-
-
 # Properties
-
-
-@pytest.mark.long
-def test_the_machine_of_properties_finds_what_does_not_hold_and_makes_it_small() -> None:
-    with Judge("save-restore", JOB, OPTIONS) as judge:
-        assert list(judge.refused) == [INTEL]
-        found = judge.judge("obeyed", programs=40, seconds=60)
-        assert not found.holds
-        assert 2 <= len(found.counterexample) <= 3
-        assert found.counterexample[-1].endswith("expected the code of -unroll-count=2, found another one")
-        isolation = judge.judge("isolation", programs=60, seconds=60)
-        assert not isolation.holds
-        assert len(isolation.counterexample) == 3
-        assert judge.judge("nesting", programs=10, seconds=60).holds
 
 
 @pytest.mark.long
@@ -225,22 +195,6 @@ def test_what_a_program_has_to_give() -> None:
     assert expected(program) == {2: merged((*NARROW, *UNROLLED)), 3: INTEL, 5: WIDE, 6: (), 8: INTEL, 10: ()}
 
 
-def test_scopes_are_left_only_where_one_is_entered_and_nest_where_they_may() -> None:
-    drawn = [Step(0, "leave"), enter(0, WIDE), enter(0, NARROW), Step(0, "compile", UNROLLED)]
-    assert valid(PROPERTIES["nesting"], drawn) == (*drawn[1:],)
-    assert valid(PROPERTIES["isolation"], drawn) == (drawn[1], Step(0, "compile"))
-    ending = (Step(0, "die"), Step(BYSTANDER, "plain"), Step(1, "compile"))
-    assert valid(PROPERTIES["thread-death"], drawn)[2:] == ending
-
-
-def test_arguments() -> None:
-    assert merged(["-a=1", "--b", "-a=2"]) == ("-a=2", "-b")
-    with pytest.raises(OptionValueError, match=r"expected an option such as .*, found 'file"):
-        merged(["file.ll"])
-    with pytest.raises(ScopeError, match="cannot leave a scope of 'thread': this thread is in none"):
-        open_strategy("thread").leave()
-
-
 # The command
 
 
@@ -256,14 +210,3 @@ def test_the_command() -> None:
     assert lines[2].startswith("  nesting does not hold (")
     assert "it waits for ever" in done.stdout
     assert any(line.startswith("  misspelling does not hold (") for line in lines)
-
-
-@rows(
-    ("flag", "name"),
-    [("--strategies", "threads"), ("--properties", "isolaton")],
-)
-def test_bad_input_of_the_command(flag: str, name: str, capfd: pytest.CaptureFixture[str]) -> None:
-    assert main(["compare", flag, name]) == 2
-    said = capfd.readouterr().err
-    assert f"invalid choice: '{name}'" in said
-    assert said.count("\n") == 1

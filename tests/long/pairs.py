@@ -7,15 +7,13 @@ from __future__ import annotations
 
 import argparse
 import multiprocessing
+import random
 import sys
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
-
-from hypothesis import HealthCheck, Phase, assume, given, seed, settings
-from hypothesis import strategies as st
 
 import optctx
 from evidence.conformance.job import Job, compile_job, initialise, source
@@ -53,21 +51,8 @@ def judge_pairs(number: int, count: int) -> tuple[Counter[str], list[str]]:
 
     Returns how often what was found, and the pairs that are wrong.
     """
-    pairs: list[Pair] = []
-
-    @seed(number)
-    @settings(
-        max_examples=count,
-        deadline=None,
-        database=None,
-        phases=(Phase.generate,),
-        suppress_health_check=list(HealthCheck),
-    )
-    @given(_pairs())
-    def collect(pair: Pair) -> None:
-        pairs.append(pair)
-
-    collect()
+    chance = random.Random(number)
+    pairs = [_draw(chance) for _ in range(count)]
     for path in {pair.job.path for pair in pairs}:
         source(path)
     limits = Limits(allowed=tuple(FORBIDDEN))  # what a pair reaches is not judged here
@@ -108,23 +93,26 @@ def _is_scoped(option: str) -> bool:
     return True
 
 
-@st.composite
-def _pairs(draw: st.DrawFn) -> Pair:
+def _draw(chance: random.Random) -> Pair:
     """The second set has an argument less, or others more, or both."""
     own, everything = _sample()
-    job = draw(st.sampled_from(list(own)))
-    argument = st.sampled_from(everything)
-    if own[job]:
-        argument = st.sampled_from(own[job]) | argument
-    arguments = st.lists(argument, max_size=_MOST, unique_by=_name)
-    first = draw(arguments)
-    second = list(first)
-    if first != [] and draw(st.booleans()):
-        second.pop(draw(st.integers(0, len(first) - 1)))
-    taken = {_name(text) for text in second}
-    second += [text for text in draw(arguments) if _name(text) not in taken]
-    assume(set(first) != set(second))
-    return Pair(job, tuple(first), tuple(second))
+    job = chance.choice(list(own))
+    while True:
+        first = _arguments(chance, own[job], everything)
+        second = list(first)
+        if second and chance.random() < 0.5:
+            second.pop(chance.randrange(len(second)))
+        taken = {_name(text) for text in second}
+        second += [text for text in _arguments(chance, own[job], everything) if _name(text) not in taken]
+        if set(first) != set(second):
+            return Pair(job, tuple(first), tuple(second))
+
+
+def _arguments(chance: random.Random, own: list[str], everything: list[str]) -> list[str]:
+    """A few, each option once; half of them matter to the input."""
+    pools = [own or everything, everything]
+    drawn = [chance.choice(chance.choice(pools)) for _ in range(chance.randrange(_MOST + 1))]
+    return list({_name(text): text for text in drawn}.values())
 
 
 def _name(argument: str) -> str:

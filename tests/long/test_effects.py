@@ -1,12 +1,10 @@
-"""Attributes and recordings against stock LLVM: a sample here, all of it in `make test-long`."""
+"""Attributes of functions against stock LLVM: a sample here, all of it in `make test-long`."""
 
 from __future__ import annotations
 
-import random
 import subprocess
 import sys
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -16,7 +14,6 @@ from optctx.values import Judgement
 from tests.long.effects.__main__ import of_attributes
 from tests.long.effects.cases import Case, case_of
 from tests.long.effects.functions import doubled
-from tests.long.effects.recorded import missed
 from tests.support.ir_texts import CALLS, COUNTED, SCALE
 
 pytestmark = [pytest.mark.llvm22]
@@ -51,24 +48,10 @@ def test_an_attribute_acts_on_its_function_alone_or_is_refused(
     assert f"silent: -disable-lsr=true in {X86} default<O2> 2" in _said(capsys)
 
 
-@pytest.mark.usefixtures("attached")
-def test_what_is_not_recorded_changes_nothing(fresh: FreshProcess) -> None:
-    given = {
-        "unroll-count": "-unroll-count=3",
-        "slp-threshold": "-slp-threshold=7",
-        "x86-early-ifcvt": "-x86-early-ifcvt",
-        "amdgpu-early-inline-all": "-amdgpu-early-inline-all",
-    }
-    case = cases(fresh)[0]
-    assert missed(case, given, fresh, random.Random(0)) == []
-    assert missed(replace(case, read=frozenset()), given, fresh, random.Random(0)) == ["unroll-count"]
-
-
 @pytest.mark.long
-@pytest.mark.parametrize("part", ["attributes", "recorded"])
-def test_all_of_it(part: str) -> None:
+def test_all_of_it() -> None:
     root = Path(__file__).parents[2]
-    command = [sys.executable, "-m", "tests.long.effects", "--only", part]
+    command = [sys.executable, "-m", "tests.long.effects"]
     done = subprocess.run(command, cwd=root, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
 

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import pathlib
-import sys
 
 import pytest
 
 from tests.long.mutants.__main__ import ROOT
 from tests.long.mutants.mutation import CORE, MUTATIONS, CannotMutateError, Mutation, mutated, read_mutations
-from tests.long.mutants.replica import Replica
-from tests.long.mutants.trial import run_tests
 from tests.support.rows import rows
 
 
@@ -52,28 +49,3 @@ def test_a_mutation_without_its_one_place_says_so(tmp_path: pathlib.Path, text: 
 def test_what_is_no_list_of_mutations_says_where(text: str, said: str) -> None:
     with pytest.raises(ValueError, match=said):
         read_mutations(text)
-
-
-@pytest.mark.long
-@pytest.mark.parametrize(
-    ("body", "verdict"),
-    [
-        ("pass", "missed"),
-        ("pass", "no run"),  # where pytest itself fails
-        ("raise AssertionError", "caught"),
-        ("import os; os.abort()", "caught"),
-        ("import threading; threading.Event().wait()", "hang"),
-    ],
-)
-def test_what_a_run_comes_to_is_told_apart(tmp_path: pathlib.Path, body: str, verdict: str) -> None:
-    replica = Replica(ROOT, tmp_path, 1)
-    replica.python = pathlib.Path(sys.executable)
-    replica.tree.mkdir()
-    (replica.tree / "test_one.py").write_text(f"def test_one():\n    {body}\n")
-    if verdict == "no run":
-        fails = "def pytest_sessionfinish(session):\n    session.exitstatus = 3\n"
-        (replica.tree / "conftest.py").write_text(fails)
-    silence = 10.0 if verdict == "hang" else 100.0
-    outcome = run_tests(replica, ["test_one.py"], failures=1, jobs=1, silence=silence)
-    assert outcome.verdict == verdict
-    assert outcome.test == ("test_one.py::test_one" if verdict == "caught" else "")

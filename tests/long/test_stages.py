@@ -49,27 +49,3 @@ def test_a_stage_that_is_none_is_an_error(capsys: pytest.CaptureFixture[str]) ->
         main(["soke"])
     assert ended.value.code == 2
     assert "no stage is called soke; there are long, examples, " in capsys.readouterr().err
-
-
-def test_an_interpreter_by_its_path_is_a_stage(
-    tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    make = tmp_path / "make"
-    make.write_text('#!/bin/sh\necho "$@"\n')
-    python = tmp_path / "python3.15t"
-    for each in (make, python):
-        each.touch()
-        each.chmod(0o755)
-    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
-    assert main([str(python)]) == 0
-    folder = f"build/test-long/{str(python)[1:].replace('/', '-')}"
-    assert f"test PYTHON={python} VENV={folder}\n" in capfd.readouterr().out
-    python.unlink()
-    assert main([str(python), "python3.15t"]) == 3
-    found = [line for line in capfd.readouterr().out.splitlines() if line.startswith("not run: ")]
-    how = "sources of a release of CPython (./configure --disable-gil)"
-    path = "make test-long STAGES=/path/to/python3.15t"
-    assert [(how in line, line.endswith(path), line.split(";")[0]) for line in found] == [
-        (True, True, f"not run: {python}: there is no {python}"),
-        (True, True, "not run: python3.15t: there is no python3.15t on PATH"),
-    ]

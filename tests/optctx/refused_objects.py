@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import pathlib
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from functools import partial
-from multiprocessing.pool import Pool
 from typing import Any
 
 from llvmlite import binding
@@ -20,18 +18,16 @@ from optctx.lab.tuning import parse_space, tune
 from optctx.values import CLASSES
 from tests.support.ir_texts import COUNTED, SCALE, X86
 from tests.support.links_modules import module_of, noted, stamped
-from tests.support.runs import UNROLL, counted, machine, run_module_passes
+from tests.support.runs import UNROLL, counted, machine
 
 __all__ = [
-    "CLASSES", "COUNTED", "HUGE", "OF_AARCH64", "SCALE", "UNROLL", "X86", "CoroutineCalls", "Executor",
-    "Job", "Pool", "attributed", "binding", "bound_to_five", "closed", "compile_job", "coroutine",
-    "error_of", "generating", "generator", "llvm_context", "machine", "module", "module_of", "noted",
-    "of_another_library", "parse_space", "partial", "pool", "rank", "run_module_passes", "stamped", "sweep",
-    "tune", "unshown", "written",
+    "CLASSES", "COUNTED", "HUGE", "SCALE", "UNROLL", "X86", "Executor", "Job", "attributed", "binding",
+    "bound_to_five", "closed", "compile_job", "coroutine", "error_of", "generator", "llvm_context",
+    "machine", "module", "module_of", "noted", "of_another_library", "parse_space", "pool", "rank",
+    "stamped", "sweep", "tune", "unshown", "written",
 ]  # fmt: skip
 
 HUGE = 10**5000  # which repr() refuses to write out
-OF_AARCH64 = f'target triple = "aarch64-unknown-linux-gnu"\n{SCALE}'
 Executor = ThreadPoolExecutor
 pool = propagating(ThreadPoolExecutor(1))
 module = binding.parse_assembly("define void @f() { ret void }")
@@ -89,11 +85,3 @@ def generator() -> Iterator[None]:
 
 
 async def coroutine(extra: int = 0) -> None: ...
-
-
-async def generating() -> AsyncIterator[None]:
-    yield
-
-
-class CoroutineCalls:
-    async def __call__(self) -> None: ...

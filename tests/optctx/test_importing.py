@@ -8,16 +8,9 @@ from tests.support.rows import rows
 # What a program may do first. Each comes before anything has imported contexts or hosts.
 FIRST = {
     "registry": "optctx.registry()['unroll-count'].value",
-    "info": "optctx.info()",
-    "drift": "optctx.drift()",
-    "watch": "optctx.watch(print).close()",
     "record": "with optctx.record(): pass",
-    "cache": "optctx.CompileCache()",
-    "image": "optctx.loaded_image(ffi.lib._name)",
     "emitting": "optctx.emit_object(binding.parse_assembly(''), MACHINE)",
     "stamp": "optctx.stamp(binding.parse_assembly(''), optctx.OptionContext())",
-    "facts": "from optctx.compiling import facts; facts.facts()",
-    "process": "optctx.process.set_process_options([])",
 }
 
 

@@ -46,7 +46,6 @@ from tests.support.links_modules import (
 )
 from tests.support.option_values import one
 from tests.support.processes import run_python
-from tests.support.scopes import in_threads, process_state
 
 WAYS: dict[str, Callable[[binding.ModuleRef], binding.ModuleRef]] = {
     "as it is": lambda module: module,
@@ -103,16 +102,6 @@ def test_all_layers_of_a_context_are_stamped() -> None:
     assert sorted(found.overrides) == names
 
 
-def test_a_stamp_is_text_that_anybody_can_read() -> None:
-    module = stamped("a.c", unroll_count=4, print_after=["x", "y"], arm_restrict_it=True)
-    text = str(module)
-    assert "!optctx.options = !{!0}" in text
-    assert '!0 = !{!"1", !"a.c", !1, !2, !3}' in text
-    assert '!1 = !{!"arm-restrict-it", null}' in text
-    assert '!2 = !{!"print-after", !"x", !"y"}' in text
-    assert '!3 = !{!"unroll-count", !"4"}' in text
-
-
 def test_the_last_stamp_counts_and_replaces_those_of_the_linker() -> None:
     both = linked(stamped("a.c", unroll_count=4), stamped("b.c", unroll_count=8))
     with pytest.raises(LinkMismatchError):
@@ -130,11 +119,6 @@ def test_stamps_that_contradict_each_other_are_an_error_that_names_module_and_op
         OptionContext.from_module(both)
     same = [stamped("a.c", unroll_count="4"), stamped("b.c", unroll_count="0x4")]  # in other words
     assert OptionContext.from_module(linked(*same)) == context_of({"unroll-count": 4})
-
-
-def test_a_module_with_an_endless_name_has_a_stamp_that_can_be_read() -> None:
-    module = stamped("\N{GRINNING FACE}" * 70_000, unroll_count=4)
-    assert OptionContext.from_module(module).args() == ["-unroll-count=4"]
 
 
 def test_passes_keep_a_stamp() -> None:
@@ -180,18 +164,6 @@ def test_a_step_in_another_process_runs_with_what_the_first_one_meant(
     assert printed == expected.ir != dropped.ir
 
 
-def test_threads_stamp_and_read_in_one_llvm_context(llvm_context: binding.ContextRef) -> None:
-    modules = [module_of(f"m{number}.c", llvm_context) for number in range(4)]
-
-    def work(module: binding.ModuleRef, number: int) -> None:
-        for turn in range(50):
-            context = context_of({"unroll-count": number * 1000 + turn})
-            stamp(module, context)
-            assert OptionContext.from_module(module) == context
-
-    in_threads([lambda m=m, n=n: work(m, n) for n, m in enumerate(modules)])  # type: ignore[misc]
-
-
 def test_metadata_that_is_no_stamp_stays_an_error_until_the_module_is_stamped() -> None:
     for nodes in ("!0 = !{}", "!0 = distinct !{!0, !0, !0}", '!0 = !DIFile(filename: "a.c", directory: "/")'):
         module = noted(nodes)
@@ -220,19 +192,6 @@ def test_a_context_without_a_text_form_leaves_the_module_as_it_was() -> None:
 TEXTS = st.sampled_from(
     ["1", "unroll-count", "4", "stats", "true", "print-after", "help", "version"]
 ) | st.text(st.characters(min_codepoint=32, max_codepoint=126, exclude_characters='"\\'), max_size=8)
-LEAVES = TEXTS.map(lambda text: f'!"{text}"') | st.sampled_from(["null", "i32 1", '!"\\ff\\00"', "!0", "!9"])
-NODES = st.recursive(
-    LEAVES, lambda inner: st.lists(inner, max_size=4).map(lambda each: f"!{{{', '.join(each)}}}")
-)
-
-
-@examples(60)
-@given(st.lists(NODES, max_size=5))
-def test_any_metadata_is_read_or_refused(operands: list[str]) -> None:
-    module = noted(f"!0 = distinct !{{{', '.join(operands)}}}\n!9 = !{{}}")
-    read_or_refuse(module)
-
-
 NAMES = st.deferred(lambda: st.sampled_from(sorted(registry())))
 
 
@@ -258,14 +217,6 @@ def read_or_refuse(module: binding.ModuleRef) -> None:
     with suppress(OptctxError):
         str(check_link([module, stamped("a.c", unroll_count=4)]))
     assert str(module) == before
-
-
-def test_reading_changes_nothing_in_the_process(capfd: pytest.CaptureFixture[str]) -> None:
-    before = process_state()
-    for options in ('!{!"stats", !"true"}', '!{!"help", null}', '!{!"opt-bisect-limit", !"3"}'):
-        check_link([noted(f'!0 = !{{!"1", !"a.c", {options}}}')], context_of({}))
-    assert process_state() == before
-    assert capfd.readouterr() == ("", "")
 
 
 @pytest.mark.parametrize("step", [11, pytest.param(1, marks=pytest.mark.long)])

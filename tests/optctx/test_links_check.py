@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import sys
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from llvmlite import binding
 
-from optctx import LinkMismatchError, OptctxError, Option, check_link, links, stamp
+from optctx import LinkMismatchError, Option, check_link, stamp
 from optctx.links import Said
 from optctx.testing.option import own_name
 from tests.support.examples import examples
@@ -76,24 +74,6 @@ def test_a_linked_module_takes_part_with_all_its_parts() -> None:
     assert [said.modules for said in mismatch.said] == [("both.bc (a.c)",), ("both.bc (b.c)", "c.c")]
 
 
-def test_modules_of_the_same_name_or_none_are_told_apart() -> None:
-    modules = [stamped("<string>", unroll_count=count) for count in (1, 2)]
-    modules += [stamped("a.c", unroll_count=count) for count in (3, 4)]
-    both = linked(stamped("b.c", unroll_count=5), stamped("b.c", unroll_count=6))
-    same = linked(stamped("c.c", unroll_count=7), stamped("c.c", unroll_count=7))
-    report = check_link([*modules, both, same, module_of("<string>")])
-    assert report.stamped == (
-        "module 1",
-        "module 2",
-        "a.c",
-        "a.c (module 4)",
-        "b.c",
-        "b.c (module 5, stamp 2)",
-        "c.c",
-    )
-    assert report.unstamped == ("module 7",)
-
-
 def test_an_unstamped_module_counts_only_on_request() -> None:
     modules = [stamped("a.c", unroll_count=4), module_of("b.c")]
     report = check_link(modules, on_mismatch="error")
@@ -147,17 +127,3 @@ def test_it_reports_exactly_what_tells_contexts_apart(
         assert {mismatch.option for mismatch in report} == set(a.diff(b))
         assert bool(report) == (a != b)
         assert all(mismatch.said[0].value == a[mismatch.option] for mismatch in report)
-
-
-def test_many_options_of_many_stamps_take_no_longer_than_they_should(monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(*_: object) -> None:
-        raise AssertionError("a suggestion takes as long as a thousand options")
-
-    monkeypatch.setattr(sys.modules["optctx.values.registry"], "nearest", fail)
-    texts = [f'!{{!"1", !"{name}", !{{!"no-such-{name}", !"4"}}}}' for name in ("a.c", "b.c")]
-    nodes = "\n".join(f"!{number} = {text}" for number, text in enumerate(texts))
-    module = binding.parse_assembly(f"!optctx.options = !{{!0, !1}}\n{nodes}", binding.create_context())
-    assert [each.option for each in check_link([module])] == ["no-such-a.c", "no-such-b.c"]
-    monkeypatch.setattr(links, "_MOST_STATES", 3)
-    with pytest.raises(OptctxError, match=r"cannot compare 2 options of 2 stamps: .* in parts"):
-        check_link([module])

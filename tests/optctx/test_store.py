@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import resource
 import stat
-import struct
 import time
 from collections.abc import Callable
 from functools import partial
@@ -13,19 +12,15 @@ from pathlib import Path
 
 import pytest
 
-from optctx import CacheWarning, CompileCache, OptctxError
-from optctx import store as store_module
+from optctx import CompileCache, OptctxError
 from optctx.store import TAG_SIZE, FolderStore
 from tests.support.cache_folders import (
     counts,
-    drop_capabilities,
     filled,
     missed,
-    plant,
     unrolled_by_four,
     warned,
 )
-from tests.support.garbage import left_behind, no_collector
 from tests.support.processes import in_child
 from tests.support.scopes import in_threads
 
@@ -60,57 +55,6 @@ def test_a_damaged_entry_is_a_miss_and_replaced(tmp_path: Path) -> None:
         text = missed(folder)
         assert str(folder) in text
         assert "the input is compiled again" in text
-
-
-VALUES: dict[str, bytes] = {
-    "a pickle": b"cbuiltins\nexec\n(Vraise SystemExit(7)\ntR.",
-    "no UTF-8": b"\xff\n\n",
-    "more ways than there are": b"a\n\n" * 300_000,
-    "longer than it is": struct.pack("<?QQ", True, 2**64 - 1, 1),
-    "IR that is no UTF-8": struct.pack("<?QQ", True, 2, 1) + b"\xff\xff",
-    "code in place of IR": struct.pack("<?QQ", False, 0, 1) + b"code",
-    "half a header": b"\1",
-}
-
-
-def test_a_value_with_the_right_digest_that_holds_no_entry_is_a_miss(tmp_path: Path) -> None:
-    for name, value in VALUES.items():
-        for number in range(2):  # in place of what was read, and of the result
-            folder = tmp_path / f"{name} {number}"
-            plant(filled(folder)[number], value)
-            assert "holds no entry" in missed(folder), folder
-
-
-def test_entries_under_each_others_names_are_a_miss(tmp_path: Path) -> None:
-    reads, result = filled(tmp_path)
-    one, other = reads.read_bytes(), result.read_bytes()
-    reads.write_bytes(other)
-    result.write_bytes(one)
-    assert "damaged" in missed(tmp_path)
-
-
-def test_a_folder_in_place_of_an_entry_is_a_miss_every_time(tmp_path: Path) -> None:
-    for file in filled(tmp_path / "cache"):
-        file.unlink()
-        file.mkdir()
-    with warned() as texts, CompileCache(tmp_path / "cache") as cache:
-        assert [unrolled_by_four(cache) for _ in range(3)] == [4, 4, 4]
-        assert counts(cache) == (0, 3)
-        cache.clear()
-    read, written, cleared = texts
-    assert "Is a directory" in read
-    assert "could not keep" in written
-    assert "could not drop" in cleared
-
-
-def test_other_files_in_the_folder_are_left_alone(tmp_path: Path) -> None:
-    folder = tmp_path / "cache"
-    filled(folder)
-    (folder / "notes").write_text("mine")
-    with CompileCache(folder, size_limit=1) as cache:  # everything goes
-        unrolled_by_four(cache)
-        cache.clear()
-    assert [path.name for path in folder.iterdir()] == ["notes"]
 
 
 def test_processes_that_write_at_once_find_whole_entries(tmp_path: Path) -> None:
@@ -153,28 +97,6 @@ def test_what_cannot_be_a_folder_is_an_error_at_once(tmp_path: Path) -> None:
         CompileCache(tmp_path, size_limit=None)  # type: ignore[arg-type]
 
 
-def test_a_relative_folder_stays_where_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    with CompileCache("cache") as cache:
-        (tmp_path / "elsewhere").mkdir()
-        monkeypatch.chdir(tmp_path / "elsewhere")
-        unrolled_by_four(cache)
-    assert len(list((tmp_path / "cache").iterdir())) == 2
-
-
-def test_a_folder_that_is_removed_is_made_again(tmp_path: Path) -> None:
-    folder = tmp_path / "cache"
-    with warned() as texts, CompileCache(folder) as cache:
-        for _ in range(2):
-            assert unrolled_by_four(cache) == 4
-            for file in folder.iterdir():
-                file.unlink()
-            folder.rmdir()
-        cache.clear()
-        assert counts(cache) == (0, 2)
-    assert texts == []
-
-
 def test_where_the_system_has_no_more_of_something_is_a_miss_and_a_warning(
     tmp_path: Path, ready: None
 ) -> None:
@@ -196,62 +118,6 @@ def test_where_the_system_has_no_more_of_something_is_a_miss_and_a_warning(
     # A full disk: so many bytes of a file. The signal is ignored.
     in_child(partial(work, resource.RLIMIT_FSIZE, 100, "could not keep an entry: File too large", 1))
     in_child(partial(work, resource.RLIMIT_NOFILE, 3, "Too many open files", 2))
-
-
-def test_a_folder_that_cannot_be_written_gives_what_it_has_and_a_closed_one_is_an_error(
-    tmp_path: Path, ready: None
-) -> None:
-    def work() -> None:
-        drop_capabilities()
-        for path in (closed, closed / "cache"):
-            with pytest.raises(OptctxError, match="Permission denied"):
-                CompileCache(path)
-        with warned() as texts, CompileCache(folder) as cache:
-            assert [unrolled_by_four(cache), counts(cache)] == [4, (1, 0)]
-            for file in files[:1]:
-                file.chmod(0)
-            assert [unrolled_by_four(cache) for _ in range(2)] == [4, 4]
-            assert counts(cache) == (1, 2)
-            cache.clear()
-        reading, writing, clearing = texts
-        assert "Permission denied" in reading
-        assert "could not keep an entry: Permission denied" in writing
-        assert "could not drop every entry: Permission denied" in clearing
-
-    folder, closed = tmp_path / "cache", tmp_path / "closed"
-    files = filled(folder)
-    folder.chmod(0o500)
-    closed.mkdir(mode=0)
-    in_child(work)
-    folder.chmod(0o700)
-
-
-def test_a_warning_that_is_an_error_reaches_the_caller(tmp_path: Path) -> None:
-    for file in filled(tmp_path):
-        file.write_bytes(b"")
-    with CompileCache(tmp_path) as cache:
-        with pytest.raises(CacheWarning):  # as everywhere in the tests
-            unrolled_by_four(cache)
-        assert unrolled_by_four(cache) == 4
-
-
-def test_what_a_signal_handler_raises_is_no_problem_of_the_folder(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def interrupted(*arguments: object, **named: object) -> bytes:
-        raise TimeoutError("the program's own")
-
-    filled(tmp_path)
-    for place, name in ((store_module, "open"), (os, "replace")):
-        with monkeypatch.context() as patch, CompileCache(tmp_path) as cache:
-            patch.setattr(place, name, interrupted, raising=False)
-            if name == "replace":
-                cache.clear()
-            with no_collector():
-                with pytest.raises(TimeoutError, match="the program's own"):
-                    unrolled_by_four(cache)
-                assert left_behind() == []
-    assert [path.name for path in tmp_path.iterdir() if path.name.endswith(".new")] == []
 
 
 KEYS = [f"{number:064x}" for number in range(200)]
@@ -282,14 +148,3 @@ def test_what_an_interrupted_writer_left_goes_after_a_while(tmp_path: Path) -> N
     store = FolderStore(tmp_path, 100_000)
     store.set(KEYS[0], b"x")
     assert [file.exists() for file in left] == [False, True]
-
-
-def test_nothing_is_raised_where_the_folder_has_become_a_file(tmp_path: Path) -> None:
-    steps = {CompileCache.clear: 1, CompileCache.close: 0, unrolled_by_four: 2}  # and its warnings
-    for number, (step, warnings) in enumerate(steps.items()):
-        folder = tmp_path / str(number)
-        with warned() as texts, CompileCache(folder) as cache:
-            folder.rmdir()
-            folder.write_text("")
-            step(cache)
-        assert len(texts) == warnings, step

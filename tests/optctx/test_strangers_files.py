@@ -17,7 +17,7 @@ from optctx.compiling.facts import facts, load_facts
 from optctx.errors import OptctxError
 from optctx.lab.command.files import read_file
 from optctx.lab.command.options_command import MOST_BYTES
-from optctx.toml import parse_toml, read_toml
+from optctx.toml import read_toml
 from tests.support.processes import SECONDS, in_child
 
 MEMORY = 2 << 30  # bytes, of which it takes a small part
@@ -64,12 +64,6 @@ def test_toml_that_python_cannot_hold_is_refused_by_its_place(tmp_path: pathlib.
         file.write_text(f"format = 1\n{text}\n")
         works.append((functools.partial(read_toml, file), rf"cannot read '.*{number}\.toml': .*{words}"))
     refused_all(works)
-
-
-def test_toml_has_infinite_numbers_and_64_bits() -> None:
-    text = f"a = inf\nb = -inf\nc = nan\nd = {(1 << 64) - 1}\ne = -{1 << 63}\nf = 1_000.5\nf.g = 1"
-    found = parse_toml(text.rpartition("\n")[0], "a text")
-    assert [found[key] for key in "abdef"] == [float("inf"), -float("inf"), (1 << 64) - 1, -(1 << 63), 1000.5]
 
 
 def test_what_is_no_regular_file_is_not_read(tmp_path: pathlib.Path) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import pathlib
 import signal
-import subprocess
 import sys
 import threading
 import time
@@ -47,19 +46,6 @@ def test_a_process_has_nothing_of_the_one_before() -> None:
     remember()
     remember()
     assert not hasattr(os, "remembered")
-
-
-class Given:
-    """A value of this module."""
-
-
-@alone
-def arrives(given: object) -> None:
-    assert type(given) is Given
-
-
-def test_a_value_of_the_tests_own_module_arrives() -> None:
-    arrives(given=Given())
 
 
 @alone
@@ -144,33 +130,3 @@ def test_one_that_hangs_is_ended_with_its_children(
     assert failure == "hangs still runs after 4 seconds\nhangs printed:\nbefore\n"
     session = int((tmp_path / "session").read_text())
     wait_for(lambda: of_session(session) == [])  # a child that was killed takes a moment to end
-
-
-@alone
-def ends_its_server() -> None:
-    os.kill(os.getppid(), signal.SIGKILL)
-
-
-def test_a_server_that_was_ended_is_started_again() -> None:
-    with pytest.raises(EOFError):
-        ends_its_server()
-    remember()
-
-
-@alone(PYTHONHASHSEED="7")
-def hashes(wanted: int) -> None:
-    assert (sys.flags.hash_randomization, hash("text")) == (1, wanted)
-
-
-@alone
-def sees(value: str | None) -> None:
-    assert os.environ.get("OPTCTX_SEEN") == value
-
-
-def test_the_environment_is_there_before_the_interpreter_starts(monkeypatch: pytest.MonkeyPatch) -> None:
-    command = [sys.executable, "-c", "print(hash('text'))"]
-    environment = {**os.environ, "PYTHONHASHSEED": "7"}
-    hashes(wanted=int(subprocess.run(command, env=environment, capture_output=True, check=True).stdout))
-    sees(value=None)
-    monkeypatch.setenv("OPTCTX_SEEN", "it")
-    sees(value="it")

@@ -42,6 +42,7 @@ def test_targets_of_tvm_on_threads_at_once() -> None:
     assert refused.startswith("'-unroll-count:string=4': LLVM registered 'unroll-count' as uint")
 
 
+@pytest.mark.long
 def test_a_search_on_threads_finds_what_one_after_the_other_finds() -> None:
     pytest.importorskip("optuna", reason="needs Optuna: pip install 'optctx[tune]'")
     ways, found = zip(*(line.split(" s, ") for line in run_example("autotune_threads.py")), strict=True)

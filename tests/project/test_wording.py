@@ -8,21 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from optctx import registry
-from optctx.wording import columns, counted, did_you_mean, first_few, nearest
+from optctx.wording import did_you_mean, nearest
 from tests.support.examples import examples
-
-
-def test_a_noun_goes_with_its_number() -> None:
-    assert counted(0, "option") == "0 options"
-    assert counted(1, "option") == "1 option"
-    assert counted(2, "entry", "entries") == "2 entries"
-    assert counted(12345, "byte") == "12,345 bytes"
-
-
-def test_the_first_few_say_how_many_more_there_are() -> None:
-    assert first_few(["a", "b", "c"], 3) == "a, b, c"
-    assert first_few(["a", "b", "c", "d"], 2) == "a, b and 2 more"
-    assert first_few([]) == ""
 
 
 @examples(5)  # each compares with every option
@@ -40,7 +27,3 @@ def test_upper_case_does_not_matter_and_nothing_near_is_nothing() -> None:
     assert nearest("x" * 100_000, registry()) == []
     assert did_you_mean([]) == ""
     assert did_you_mean(["a", "b"]) == "did you mean a or b?"
-
-
-def test_columns_stand_below_one_another() -> None:
-    assert columns([("a", "bb", "c"), ("aaa", "", "c")]) == ["a    bb  c", "aaa      c"]

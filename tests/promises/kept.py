@@ -20,7 +20,7 @@ from optctx.compiling import Job, compile_job, initialise_targets
 from tests.support.ir_texts import SCALE, X86
 
 FILE = pathlib.Path(__file__).parents[1] / "programs" / "kept_contexts.json"
-COUNT = 200
+COUNT = 60
 Kept = dict[str, Any]
 
 # Read by the compilation, with values that LLVM compiles under.

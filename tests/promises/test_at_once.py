@@ -9,7 +9,6 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from typing import Any
 
 import pytest
 from llvmlite import binding
@@ -266,28 +265,3 @@ def test_whoever_enters_while_another_thread_detaches_is_inside() -> None:
     assert detached == DETACHED
     with OptionContext({"unroll-count": 4}):
         assert unrolled() == 4
-
-
-def test_the_cache_is_not_misled_by_a_scope_that_watches_its_own_reads() -> None:
-    with CompileCache() as cache:
-        for unread in ("ignore", "error", "error"):
-            with OptionContext({"unroll-count": 4}, unread=unread):
-                with record() as log:
-                    found = cache.compile(COUNTED, UNROLL, triple=X86, emit="ir").ir or ""
-                assert found.count("store volatile") == 4
-                assert ("unroll-count" in log.names) == (cache.hits == 0)
-                assert unrolled() == 4  # what is found in the cache was not read
-
-
-@alone
-def test_what_others_set_while_somebody_records_and_watches_is_told_and_counts() -> None:
-    events: list[Any] = []
-    with watch(events.append), record() as log:
-        assert unrolled() == 1
-        binding.set_option("", "-unroll-count=3")
-        assert unrolled() == 3
-        with OptionContext({"unroll-count": 4}):
-            assert unrolled() == 4
-    assert [(event.name, event.before, event.after) for event in events] == [("unroll-count", 0, 3)]
-    assert set(log.reads["unroll-count"].values) == {0, 3, 4}
-    assert drift()["unroll-count"].value == 3

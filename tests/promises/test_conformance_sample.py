@@ -14,7 +14,7 @@ from tests.support.processes import output_of
 ROOT = pathlib.Path(__file__).parents[2]
 SAMPLE = ROOT / "tests" / "programs" / "sample"
 JOBS, OPTIONS, SENSITIVE = 300, 250, 250  # at least, of the whole sample
-PART = 6  # of `make test`
+PART = 9  # of `make test`
 
 
 @pytest.fixture(scope="module")
@@ -74,3 +74,23 @@ def test_every_job_agrees_with_one_machine_for_each_triple(cache: pathlib.Path) 
     report = judged(cache, "--shared-machines")
     assert report["jobs"] == []
     assert report["totals"]["sensitive and agreed"] >= SENSITIVE
+
+
+# LLVM reads the first two while it makes a pipeline and a target machine; then a pass, and others.
+CROSSED = (
+    *("enable-gvn-hoist", "trap-unreachable", "inline-threshold", "enable-merge-functions"),
+    *("extra-vectorizer-passes", "enable-module-inliner", "pre-RA-sched"),
+)
+
+
+@pytest.mark.long
+def test_no_object_of_the_sample_brings_other_options_along(tmp_path: pathlib.Path) -> None:
+    """Every object of llvmlite's, made under some options and used under others."""
+    command = ["--tests", SAMPLE.parent, "--cache", tmp_path, "--places", "2"]
+    for name in CROSSED:
+        command += ["--option", name]
+    program = "-m", "evidence.conformance.crossed"
+    said = output_of(sys.executable, *program, *command, "sample", cwd=ROOT, timeout=None)
+    columns, *rows = (line.split() for line in said.splitlines() if line.strip())
+    totals = dict(zip(columns, map(int, rows[-1][1:]), strict=True))
+    assert totals["uses"] == totals["right"] >= 60

@@ -29,7 +29,7 @@ def test_a_pickle_is_the_context_that_it_was(kept: list[Kept]) -> None:
         assert found.args() == expected.args() == each["args"]
 
 
-@pytest.mark.parametrize("step", [8, pytest.param(1, marks=pytest.mark.long)])
+@pytest.mark.parametrize("step", [4, pytest.param(1, marks=pytest.mark.long)])
 def test_fingerprints_and_entries_of_caches_are_found_again(kept: list[Kept], step: int) -> None:
     wrong = []
     for each in kept[::step]:

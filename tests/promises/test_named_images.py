@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import _ctypes
-import ctypes
-import os
 import pathlib
-import shutil
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -90,28 +86,6 @@ def test_what_is_asked_about_a_named_image_is_said_of_that_one(
         assert not optctx.info(loaded_image(ffi.lib._name))["error"]
     optctx.detach(image)
     assert set(optctx.drift(image)) == {"unroll-count"}, "attached again"
-
-
-@alone
-def test_a_library_may_have_any_path_and_stays_loaded(
-    second_library: pathlib.Path, second_digests: dict[str, dict[str, str]], tmp_path: pathlib.Path
-) -> None:
-    folder = tmp_path / os.fsdecode(b"\xff")
-    folder.mkdir()
-    path = shutil.copy(second_library, folder)
-    os.chdir(folder)
-    library = ctypes.CDLL("./libsecond.so")
-    image = loaded_image(path)
-    assert image.path == "./libsecond.so"
-    with OptionContext(unroll_count=2), OptionContext(unroll_count=4, image=image):
-        assert unrolled() == 2
-    _ctypes.dlclose(library._handle)
-    second = BareLlvm(path)  # the one that optctx uses
-    assert loaded_image(path) is image
-    with OptionContext(unroll_count=4, image=image):
-        assert second.digests() == second_digests["-unroll-count=4"]
-    optctx.detach(image)
-    assert second.digests() == second_digests[""]
 
 
 @alone

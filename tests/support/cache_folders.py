@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
-import os
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from optctx import CacheWarning, CompileCache, OptionContext
-from optctx.store import TAG_SIZE, tag
+from optctx.store import TAG_SIZE
 from tests.support.ir_texts import COUNTED, X86
 
 UNROLL = "function(loop-unroll)"
@@ -59,16 +57,3 @@ def missed(folder: Path) -> str:
     assert counts(cache) == (1, 1), folder
     (text,) = texts
     return text
-
-
-def plant(file: Path, value: bytes) -> None:
-    """Puts a value under the tag that it must have to be taken for one that the cache has stored."""
-    file.write_bytes(tag(file.name, value) + value)
-
-
-def drop_capabilities() -> None:
-    """From here on permissions count for this process, though it be root's."""
-    version_3, this_process = 0x20080522, 0
-    header = (ctypes.c_uint32 * 2)(version_3, this_process)
-    none = (ctypes.c_uint32 * 6)()
-    assert ctypes.CDLL(None, use_errno=True).capset(header, none) == 0, os.strerror(ctypes.get_errno())

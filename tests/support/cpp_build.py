@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import functools
+import hashlib
 import os
 import pathlib
 import shutil
@@ -29,20 +30,38 @@ def compile_cpp(
     standard: str = "c++17",
     include: str = optctx.get_include(),
 ) -> pathlib.Path:
-    """Compiles one file, of tests/programs/cpp or elsewhere, without a warning; `out` is what it becomes."""
+    """Compiles one file, of tests/programs/cpp or elsewhere, without a warning; `out` is what it becomes.
+
+    Once in a run of the tests for the same text and flags, whichever process asks.
+    """
     compiler = os.environ.get("CXX") or shutil.which("c++") or shutil.which("g++")
     assert compiler, "a C++ compiler is needed, as it is to build the package"
     command = [*compiler.split(), f"-std={standard}", "-O1", *WARNINGS, *[f"-I{include}"][: len(include)]]
+    command += [*flags, str(PROGRAMS / source)]
+    made = _made(command)
+    if made.exists():
+        return pathlib.Path(shutil.copy(made, out))
     environment = {name: value for name, value in os.environ.items() if name != "LD_PRELOAD"}
     done = subprocess.run(
-        [*command, *flags, str(PROGRAMS / source), "-o", str(out), "-pthread", "-ldl"],
+        [*command, "-o", str(out), "-pthread", "-ldl"],
         env=environment,
         capture_output=True,
         text=True,
         timeout=SECONDS,
     )
     assert (done.returncode, done.stderr) == (0, ""), done.stderr
+    if out.exists():  # with -fsyntax-only there is nothing
+        shutil.copy(out, whole := made.with_suffix(f".{os.getpid()}"))
+        whole.rename(made)
     return out
+
+
+def _made(command: list[str]) -> pathlib.Path:
+    """Where the file is that a command makes of its last word, as that is now."""
+    digest = hashlib.sha256(repr(command).encode() + pathlib.Path(command[-1]).read_bytes())
+    folder = pathlib.Path(os.environ["XDG_CACHE_HOME"], "cpp")
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder / digest.hexdigest()
 
 
 Build = Callable[..., pathlib.Path]

@@ -7,23 +7,15 @@ import ctypes
 import pathlib
 from ctypes import c_char_p, c_size_t, c_uint, c_void_p
 
-from optctx._native import walk_registry
 from optctx.engine.attach import made
 from optctx.engine.host import default_host
 from optctx.image.registry_reader import read_registry
-from tests.support.scopes import registered_options
 
 NAME = "foreign-count"
 HELP = "How often this library unrolls."
 INITIAL = 3
 
 _kept: list[bytes] = []  # names and help texts, which LLVM keeps pointers to
-
-
-def shown_names() -> set[str]:
-    """The names that `cl::getRegisteredOptions` gives on this thread. Needs an image that is attached."""
-    _, options = walk_registry(registered_options())
-    return {name for name, _ in options}
 
 
 class ForeignLibrary:

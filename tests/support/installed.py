@@ -17,6 +17,3 @@ _THREADS: Final = "libtsan" in os.environ.get("LD_PRELOAD", "")  # the thread sa
 needs_audit = pytest.mark.skipif(
     _THREADS, reason="needs a build without sanitizer, whose own thread blocks the signals of an audit"
 )
-needs_signals = pytest.mark.skipif(
-    _THREADS, reason="needs a build without sanitizer, which keeps signals back in a loop that calls nothing"
-)

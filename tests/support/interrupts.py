@@ -1,7 +1,4 @@
-"""Work that exceptions interrupt: at each instruction of optctx's own Python code, and where a signal comes.
-
-python -m tests.support.interrupts 100000            what 100,000 signals leave behind
-"""
+"""Work that exceptions interrupt: at each instruction of optctx's own Python code, and by signals."""
 
 from __future__ import annotations
 
@@ -25,7 +22,6 @@ from llvmlite.binding import ffi
 
 import optctx
 from optctx import (
-    CompileCache,
     OptionContext,
     _native,
     contained,
@@ -38,7 +34,6 @@ from optctx import (
 from optctx.compiling import initialise_targets
 from optctx.engine import attach as attaching
 from tests.support import audit as auditing
-from tests.support.audit import audit
 from tests.support.each_instruction import Interrupt, instructions, interrupt_at, stop
 from tests.support.library_code import LLVMLITE
 from tests.support.scopes import eight, four, mark
@@ -167,7 +162,6 @@ def works() -> dict[str, Work]:
     machine = binding.Target.from_default_triple().create_target_machine()
     decorated = context(int)
     wrapped = context.run(lambda: optctx.wrap(int))
-    cache = CompileCache()
     warnings.simplefilter("ignore")
 
     def inside(own: OptionContext) -> Work:
@@ -191,11 +185,6 @@ def works() -> dict[str, Work]:
         next(ends, None)
         next(step(other))  # is freed, and closed
 
-    def audited() -> None:
-        with audit() as seen:
-            pass
-        assert not seen.accesses
-
     def recorded() -> None:
         with record() as log, record():
             pass
@@ -213,10 +202,6 @@ def works() -> dict[str, Work]:
         with contextlib.suppress(optctx.PassPipelineError):
             run_passes(module, "no-such-pass")
 
-    def cached() -> None:
-        cache.clear()
-        cache.compile(SMALL, "function(instcombine)")
-
     def bound() -> None:
         if optctx.bound(llvm_context) is not None:
             optctx.unbind(llvm_context)
@@ -231,11 +216,6 @@ def works() -> dict[str, Work]:
             if _native.held()["bindings"]:
                 stop()
                 optctx.unbind(llvm_context)
-
-    def detached() -> None:
-        optctx.detach()
-        with context:
-            pass
 
     def set_inside() -> None:
         with contained():
@@ -261,45 +241,13 @@ def works() -> dict[str, Work]:
         "wrapped": wrapped,
         "propagated": propagated,
         "recorded": recorded,
-        "audited": audited,
         "unread warns": inside(warns),
         "unread fails": unread_fails,
         "compiled": compiled,
         "compiled in the global context": functools.partial(run_passes, shared, "function(instcombine)"),
         "emitted": lambda: emit_object(module.clone(), machine),
         "refused": refused,
-        "cached": cached,
         "bound": bound_and_released,
-        "detached": detached,
         "watched": watched,
         "set inside": set_inside,
     }
-
-
-def main(arguments: list[str]) -> int:
-    count = int(arguments[0])
-    # Code of the interpreter's own library that such an exception breaks: the locks of threading.Condition.
-    unsafe = ("propagated",)
-    own = {name: work for name, work in works().items() if name not in (*unsafe, "detached", "watched")}
-    chosen = arguments[1:] or list(own)
-    chance = random.Random(2)
-    left: dict[str, int] = {}
-    done = 0
-    started = time.monotonic()
-    before = state()
-    while done < count:
-        name = chosen[done % len(chosen)]
-        batch = min(100, count - done)
-        signals(own[name], batch, chance.choice((2e-5, 2e-4, 2e-3)))
-        done += batch
-        after = state()
-        if after != before:
-            left[name] = left.get(name, 0) + 1
-            print(name, {key: after[key] for key in after if after[key] != before[key]})
-            before = after
-    print(f"{done} interrupts in {time.monotonic() - started:.0f} s, left behind: {left or 'nothing'}")
-    return bool(left)
-
-
-if __name__ == "__main__":
-    raise SystemExit(main(sys.argv[1:]))

@@ -15,10 +15,8 @@ from typing import Any, ParamSpec, TypeVar
 from llvmlite import binding
 
 from optctx import OptionContext, _native, info, registry
-from optctx._native import call_pointer
 from optctx.compiling import Job, Result, compile_job
 from optctx.engine.attach import attach
-from optctx.image.facts.mangled_names import REGISTERED_OPTIONS, TOP_LEVEL
 from tests.support.ir_texts import COUNTED, UNROLL, X86
 from tests.support.processes import SECONDS, wait_until_asleep
 from tests.support.runs import run_module_passes, stores
@@ -26,8 +24,6 @@ from tests.support.runs import run_module_passes, stores
 P = ParamSpec("P")
 R = TypeVar("R")
 
-# Threads of tests wait for each other: on a busy machine for longer than a user is left without a warning.
-vars(sys.modules["optctx.context.callbacks"])["_PATIENCE"] = SECONDS
 
 UNROLLED_ONCE = 1  # what `unrolled()` gives where nobody set `unroll-count`
 OUTSIDE = (UNROLLED_ONCE, UNROLLED_ONCE)  # what `both()` gives there
@@ -219,12 +215,6 @@ def reset_all() -> None:
     address = attach().image.symbol("_ZN4llvm2cl25ResetAllOptionOccurrencesEv")
     assert address is not None
     ctypes.CFUNCTYPE(None)(address)()
-
-
-def registered_options() -> int:
-    """The address of the map that `cl::getRegisteredOptions` gives on this thread."""
-    need = attach().image.findings.need
-    return call_pointer(need(REGISTERED_OPTIONS).address, call_pointer(need(TOP_LEVEL).address))
 
 
 def parse_module() -> None:

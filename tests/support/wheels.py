@@ -151,11 +151,6 @@ def _run(script: str, version: str, **variables: str) -> str:
         return run_python(script.replace("VERSION", repr(version)))
 
 
-def library_of(version: str) -> pathlib.Path:
-    """The library of that llvmlite, not loaded. Raises UnreachableError."""
-    return _installed(version) / "llvmlite" / "binding" / "libllvmlite.so"
-
-
 def _installed(version: str) -> pathlib.Path:
     """The folder of that llvmlite. Raises UnreachableError."""
     folder = _ROOT / "build" / "wheels" / f"llvmlite-{version}-{sysconfig.get_config_var('SOABI')}"

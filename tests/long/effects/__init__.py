@@ -1,3 +1,1 @@
-"""Which options change what LLVM compiles: as the attribute of one of two equal functions, and if `record`
-names them. Stock LLVM in a fresh process is the judge.
-"""
+"""Which options act as the attribute of one of two equal functions: stock LLVM in a fresh process decides."""

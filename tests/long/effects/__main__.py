@@ -13,21 +13,18 @@ import optctx
 from optctx.compiling import FreshProcess
 from tests.long.effects.attributes import answers, effects, settable
 from tests.long.effects.cases import Case, candidates, case_of
-from tests.long.effects.recorded import arguments, covered, missed
 
-_TARGETS = ("x86_64", "aarch64", "riscv64", "amdgcn", "nvptx64")
 _READERS = 6  # compilations that are tried with an option
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Every option that modules may set, as the attribute of one of two equal functions; and every option
-    that `record` does not name, for the whole process. Status 1 if an attribute is taken and does not do what
-    the option of a process does, or if an option changes what `record` did not see it read.
+    """Every option that modules may set, as the attribute of one of two equal functions.
+
+    Status 1 if an attribute is taken and does not do what the option of a process does.
     """
     parser = argparse.ArgumentParser(prog="python -m tests.long.effects", description=main.__doc__)
     parser.add_argument("--jobs", type=int, metavar="N", help="compile only so many, drawn at random")
-    parser.add_argument("--options", nargs="+", metavar="NAME", help="only these as attributes")
-    parser.add_argument("--only", choices=("attributes", "recorded"), help="one of the two")
+    parser.add_argument("--options", nargs="+", metavar="NAME", help="only these")
     given = parser.parse_args(argv)
     optctx.attach(attributes="error", trust=("tuning",))
     found = candidates()
@@ -36,12 +33,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     with FreshProcess(timeout=60) as fresh, ThreadPoolExecutor(2) as pool:
         cases = [case for case in pool.map(lambda job: case_of(job, fresh), found) if case is not None]
         print(f"{len(cases)} compilations", flush=True)
-        wrong = 0
-        if given.only != "recorded":
-            wrong += of_attributes(cases, given.options or settable(), fresh)
-        if given.only != "attributes":
-            wrong += of_record(cases, fresh)
-    return int(wrong > 0)
+        return int(of_attributes(cases, given.options or settable(), fresh) > 0)
 
 
 def of_attributes(cases: Sequence[Case], names: Sequence[str], fresh: FreshProcess) -> int:
@@ -60,22 +52,6 @@ def of_attributes(cases: Sequence[Case], names: Sequence[str], fresh: FreshProce
     counts["not read"] = len(names) - counts["read"]
     print(f"{len(names)} options:", ", ".join(f"{counts[how]} {how}" for how in sorted(counts)))
     print(f"{wrong} attributes that are taken and do something else")
-    return wrong
-
-
-def of_record(cases: Sequence[Case], fresh: FreshProcess) -> int:
-    """How many options change a compilation that `record` did not see read them."""
-    chance = random.Random(0)
-    given = arguments(chance)
-    chosen = [case for case in cases if case.kind[0].startswith(_TARGETS)]
-    wrong = 0
-    for case in chosen:
-        for name in missed(case, given, fresh, chance):
-            wrong += 1
-            print(f"not recorded: {given[name]} in {' '.join(case.kind)}", flush=True)
-    unread = covered(chosen, given)
-    print(f"{len(given)} options in {len(chosen)} compilations, {unread} of them not read in one")
-    print(f"{wrong} options that were read and not recorded")
     return wrong
 
 

@@ -1,5 +1,4 @@
-"""Hostile input of every kind: names and values, attributes in modules, stamps, damaged caches, sets of
-options that a module may set.
+"""Hostile input that comes with a module: attributes, stamps, and sets of options that a module may set.
 
 python -m tests.long.fuzz --help
 """

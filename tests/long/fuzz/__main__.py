@@ -9,10 +9,8 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from tests.long.fuzz.caches import CachesTarget
 from tests.long.fuzz.hunt import Hunt, Target
 from tests.long.fuzz.modules import ModulesTarget
-from tests.long.fuzz.options import OptionsHunt, OptionsTarget
 from tests.long.fuzz.sets import SetsHunt, SetsTarget
 from tests.long.fuzz.stamps import StampsTarget
 
@@ -21,10 +19,8 @@ _MOST = 10  # findings of a target, before giving up on it
 Options = argparse.Namespace
 # By name: the target, what hunts in it, and the cases of a seed.
 _TARGETS: dict[str, tuple[Callable[[Options], Target[Any]], type[Hunt[Any]], int]] = {
-    "options": (lambda given: OptionsTarget(given.seconds), OptionsHunt, 1000),
     "modules": (lambda given: ModulesTarget(given.seconds), Hunt, 200),
     "stamps": (lambda given: StampsTarget(given.seconds), Hunt, 200),
-    "caches": (lambda given: CachesTarget(given.seconds), Hunt, 200),
     "sets": (lambda given: SetsTarget(given.seconds, given.llvm_tests, given.jobs), SetsHunt, 1000),
 }
 

@@ -19,7 +19,7 @@ from tests.support.seccomp import confine
 C = TypeVar("C")
 
 # What a case may come to: `perform` says which. Anything else is wrong.
-FINE = ("compiled", "made", "warned", "refused", "invalid")
+FINE = ("compiled", "warned", "refused", "invalid")
 _FATAL = ("dies", "exits", "hangs", "reaches")
 _LASTING = ("changes", "leaves")  # what the next case of the same child would find
 _KEPT = 1500  # bytes of what was printed

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import warnings
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from random import Random
 from typing import Any
@@ -183,15 +184,15 @@ def _flips(random: Random) -> tuple[tuple[float, int], ...]:
 
 def translate(case: Case) -> str:
     """Does with a module what a case says, on this thread. Returns one of FINE, or what is wrong."""
-    with binding.create_context() as own:
+    with binding.create_context() as own, ExitStack() as kept:
         try:
-            module = _parsed(case, own)
+            module = _parsed(case, own, kept)
             if case.triple:
                 module.triple = case.triple
             machine = binding.Target.from_triple(module.triple).create_target_machine(opt=case.opt_level)
         except RuntimeError:
             return "invalid"
-        with module, machine, warnings.catch_warnings(record=True) as said:
+        with machine, warnings.catch_warnings(record=True) as said:
             warnings.simplefilter("always")
             how = _compiled(case, module, machine)
         wrong = [str(each.message) for each in said if each.category is not UntrustedOptionWarning]
@@ -200,18 +201,18 @@ def translate(case: Case) -> str:
         return "warned" if said and how == "compiled" else how
 
 
-def _parsed(case: Case, own: Any) -> Any:
-    first, *others = (binding.parse_assembly(text, own) for text in case.texts())
+def _parsed(case: Case, own: Any, kept: ExitStack) -> Any:
+    """All modules end before their LLVMContext, as llvmlite wants it."""
+    first, *others = [kept.enter_context(binding.parse_assembly(text, own)) for text in case.texts()]
     for other in others:
         first.link_in(other)
     if not case.bitcode and not case.flips:
         return first
     data = bytearray(first.as_bitcode())
-    first.close()
     for place, more in case.flips:
         at = int(place * len(data))
         data[at] = (data[at] + more) % 256
-    return binding.parse_bitcode(bytes(data), own)
+    return kept.enter_context(binding.parse_bitcode(bytes(data), own))
 
 
 def _compiled(case: Case, module: Any, machine: Any) -> str:

@@ -1,8 +1,7 @@
 """One fault in a process of its own: an error of ours or none, and right results afterwards.
 
 A system call filter (seccomp) makes membarrier(2), mprotect(2) of executable memory, or mremap(2) to a fixed
-address fail from then on. RLIMIT_AS makes mmap(2) fail. Another thread is there, so that code is changed
-under it.
+address fail from then on. Another thread is there, so that code is changed under it.
 """
 
 from __future__ import annotations
@@ -10,7 +9,6 @@ from __future__ import annotations
 import errno
 import faulthandler
 import random
-import resource
 import signal
 import threading
 from collections.abc import Callable
@@ -33,7 +31,7 @@ _REFUSALS: dict[str, Callable[[], None]] = {
     "mprotect": partial(refuse, "mprotect", errno.EACCES, 2, _EXECUTE),
     "mremap": partial(refuse, "mremap", errno.ENOMEM, 3, _FIXED),
 }
-FAULTS = (*_REFUSALS, "detaching", "memory")
+FAULTS = (*_REFUSALS, "detaching")
 
 
 class _Faulty:
@@ -78,37 +76,6 @@ class _Faulty:
             with suppress(OptctxError), OptionContext(options := self.some(), base="defaults"):
                 self.look(**options)
 
-    def memory(self) -> None:
-        """No more memory while contexts are made and entered: MemoryError, and no change."""
-        optctx.attach()
-        self.compiling()
-        before = resource.getrlimit(resource.RLIMIT_AS)
-        with open("/proc/self/statm", encoding="ascii") as statm:
-            used = int(statm.read().split()[0]) * resource.getpagesize()
-        resource.setrlimit(resource.RLIMIT_AS, (used + self.dice.randrange(32 << 20), before[1]))
-        try:
-            for _ in range(3):
-                exhaust()
-        finally:
-            resource.setrlimit(resource.RLIMIT_AS, before)
-        self.compiling()
-        thread = threading.Thread(target=self.compiling)
-        thread.start()
-        thread.join()
-
-
-def exhaust() -> None:
-    """No ExitStack: it loses what it has entered if it cannot note it, and every scope around that stays."""
-    contexts: list[OptionContext | None] = [None] * 2000
-    entered = -1  # the last one
-    with suppress(MemoryError):
-        for number in range(len(contexts)):
-            contexts[number] = context = OptionContext(unroll_count=number)
-            context.__enter__()
-            entered = number
-    for each in reversed(contexts[: entered + 1]):
-        each.__exit__(None, None, None)  # type: ignore[union-attr]
-
 
 def run_with_fault(name: str, seed: int, answers: Answers) -> None:
     """In a child that has not attached."""
@@ -120,4 +87,4 @@ def run_with_fault(name: str, seed: int, answers: Answers) -> None:
         _REFUSALS[name]()
         faulty.attaching()
     else:
-        {"detaching": faulty.detaching, "memory": faulty.memory}[name]()
+        faulty.detaching()

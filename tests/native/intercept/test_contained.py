@@ -187,18 +187,6 @@ def test_bad_values_are_refused_in_llvms_words_and_change_nothing() -> None:
     ]
 
 
-def test_a_forked_child_goes_on_with_what_was_set() -> None:
-    def child() -> None:
-        assert both() == (8, 8)
-        set_option("unroll-count", "4")
-        assert both() == (4, 4)
-
-    with contained():
-        set_option("unroll-count", "8")
-        in_child(child)
-        assert both() == (8, 8)
-
-
 @forked
 def test_options_that_contexts_cannot_hold_are_set_for_the_process_with_a_warning() -> None:
     with (

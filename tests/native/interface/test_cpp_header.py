@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import pathlib
 import shutil
-import signal
 import subprocess
 import sys
 
@@ -13,7 +12,7 @@ import pytest
 
 import optctx
 from tests.support.cpp_build import ROOT, SHARED, Build, compile_cpp
-from tests.support.processes import SECONDS, output_of, run_python
+from tests.support.processes import SECONDS, output_of
 
 EXAMPLE = ROOT / "examples" / "cpp"
 
@@ -26,29 +25,6 @@ def test_the_example_does_what_its_readme_says(build: Build, name: str) -> None:
     script, _, rest = program.partition("```")
     said = output_of(sys.executable, "-c", script, cwd=library.parent)
     assert said == rest.split("```\n")[1]
-
-
-def test_no_exception_leaves_a_function_of_the_example(build: Build) -> None:
-    """It would end a process that has imported optctx, and not used it yet."""
-    library = build(EXAMPLE / "lookup.cpp", *SHARED)
-    said = run_python(
-        f"""
-        import ctypes
-        from optctx import registry
-        lookup = ctypes.CDLL({str(library)!r})
-        words, count = ctypes.create_string_buffer(500), ctypes.c_uint(7)
-        print(lookup.planned_unrolling(100, ctypes.byref(count), words, len(words)), count.value, words.value)
-        print(lookup.look_up_unsigned(b"unroll-count", words, len(words)), words.value)
-        registry()
-        for name in (b"unroll-count", b"enable-gvn-hoist", b"unrol-count"):
-            print(lookup.look_up_unsigned(name, words, len(words)), words.value.decode())
-        """
-    )
-    reason = b"optctx is loaded but has not attached to LLVM yet: call optctx.attach() from Python before"
-    *before, found, other_type, unknown = said.splitlines()
-    assert (before, found) == ([f"1 7 {reason!r}", f"1 {reason!r}"], "0 0")
-    assert (other_type[0], other_type.rpartition(": ")[2]) == ("3", "look it up as bool")
-    assert (unknown[0], unknown.rpartition("; ")[2]) == ("2", "`optctx options` shows every name")
 
 
 def test_a_process_without_optctx_gets_a_clear_error(build: Build) -> None:
@@ -78,15 +54,6 @@ def test_the_headers_compile_as_out_of_tree_code_compiles_them(
     source = tmp_path / "includes.cpp"
     source.write_text(f"#include <optctx/{header}>\n")
     compile_cpp(source, tmp_path / "includes.o", "-fsyntax-only", *flags, standard=standard)
-
-
-def test_without_exceptions_an_error_ends_the_process_with_its_message(tmp_path: pathlib.Path) -> None:
-    source = tmp_path / "plain.cpp"
-    source.write_text('#include <optctx/optctx.hpp>\nint main() { return optctx::get<int>("x"); }\n')
-    program = compile_cpp(source, tmp_path / "plain", "-fno-exceptions", "-fno-rtti")
-    done = subprocess.run([program], capture_output=True, text=True, timeout=SECONDS)
-    assert done.returncode == -signal.SIGABRT
-    assert done.stderr.startswith("optctx: optctx is not loaded in this process")
 
 
 _USER = """

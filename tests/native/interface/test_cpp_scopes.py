@@ -8,17 +8,15 @@ from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 
-import llvmlite.binding as llvm
 import pytest
 
 import optctx
-from optctx import ContextMismatchError, OptionContext, ScopeError, current, info, registry
+from optctx import OptionContext, ScopeError, current, info, registry
 from optctx.compiling import FreshProcess, Job, compile_job
 from tests.support.alone import alone
 from tests.support.cpp_build import SHARED, Build, Scopes
 from tests.support.ir_texts import SCALE, X86
 from tests.support.native_interface import NativeScope
-from tests.support.processes import in_child, run_python
 from tests.support.rows import rows
 from tests.support.scopes import (
     both,
@@ -266,25 +264,6 @@ def test_what_is_set_inside_ends_with_the_scope(cpp: Scopes) -> None:
 within_prepared: list[int] = []
 
 
-def test_a_binding_is_judged_by_what_cpp_has_set(cpp: Scopes) -> None:
-    def run() -> None:
-        with llvm.create_context() as context, llvm.parse_assembly(SCALE, context) as module:
-            bound.bind(context, on_mismatch="error")
-            try:
-                with llvm.create_new_module_pass_manager() as manager:
-                    manager.run(module, builder)
-            finally:
-                optctx.unbind(context)
-
-    llvm.initialize_all_targets()
-    machine = llvm.Target.from_triple(X86).create_target_machine()
-    builder = llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options())
-    bound = OptionContext({"unroll-count": 4})
-    cpp.inside("unroll-count", "4", run)
-    with pytest.raises(ContextMismatchError, match=r"'unroll-count' \(4 there, 8 here\)"):
-        cpp.inside("unroll-count", "8", run)
-
-
 def test_threads_without_python_have_scopes_while_pythons_come_and_go(cpp: Scopes) -> None:
     def churn() -> None:
         with OptionContext({"unroll-count": 40}):
@@ -292,24 +271,6 @@ def test_threads_without_python_have_scopes_while_pythons_come_and_go(cpp: Scope
 
     with meanwhile(churn, churn):
         cpp.do("on_threads", 4, 300)
-
-
-@alone
-def test_the_child_of_a_fork_goes_on_inside(library: pathlib.Path) -> None:
-    registry()
-    cpp = Scopes(library)
-
-    def child() -> None:
-        assert (unrolled(), info()["active_scopes"]) == (4, 1)
-        cpp.inside("unroll-count", "8", lambda: counts.append(unrolled()))
-        cpp.do("leave", 0)
-        assert [*counts, unrolled(), info()["active_scopes"]] == [8, 1, 0]
-
-    counts: list[int] = []
-    cpp.do("enter", "unroll-count", "4")
-    in_child(child)
-    assert unrolled() == 4
-    cpp.do("forget")
 
 
 @alone
@@ -324,17 +285,3 @@ def test_without_llvm_attached_a_scope_says_so(library: pathlib.Path) -> None:
     assert info()["active_scopes"] == 0
     registry()
     cpp.inside("unroll-count", "4", lambda: None)
-
-
-def test_after_the_interpreter_has_ended_nothing_is_entered_and_all_is_left(library: pathlib.Path) -> None:
-    said = run_python(
-        f"""
-        import pathlib
-        import optctx
-        from tests.support.cpp_build import Scopes
-        optctx.registry()
-        Scopes(pathlib.Path({str(library)!r})).do("until_exit")
-        """
-    )
-    why = "the interpreter, or this thread, is ending; do it before"
-    assert said == f"7: cannot make a context: {why}\n7: cannot enter a scope: {why}\n"

@@ -2,25 +2,11 @@
 
 from __future__ import annotations
 
-import pathlib
-import signal
 from collections.abc import Callable, Sequence
 
 from optctx._native import Site, Transaction
 from optctx.engine.attach import attach
 from optctx.engine.engine import Engine, _trampolines
-from tests.support.processes import handler_of
-
-
-def page_table() -> list[tuple[int, int, str]]:
-    """(begin, end, protection) of the library's pages and of what follows them."""
-    regions = [region.live for region in attach().plan.regions if region.scoped and not region.shared]
-    found = []
-    for line in pathlib.Path("/proc/self/maps").read_text().splitlines():
-        begin, end = (int(word, 16) for word in line.split()[0].split("-"))
-        if begin <= max(regions) and end > min(regions):
-            found.append((begin, end, line.split()[1]))
-    return found
 
 
 def attach_without(choose: Callable[[Engine], Sequence[Site]]) -> tuple[Engine, Sequence[Site]]:
@@ -33,8 +19,3 @@ def attach_without(choose: Callable[[Engine], Sequence[Site]]) -> tuple[Engine, 
     engine.transaction = Transaction(code, engine.image.text_begin, engine.image.text_end)
     engine.transaction.commit()
     return engine, missed
-
-
-def handlers() -> list[tuple[bytes, int]]:
-    """Of the two signals."""
-    return [handler_of(number) for number in (signal.SIGSEGV, signal.SIGTRAP)]

@@ -7,20 +7,20 @@ from __future__ import annotations
 
 import ctypes
 import pathlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import nullcontext
 from typing import Any
 
 import pytest
 
 from optctx import OptionContext, registry
-from optctx._native import Role, audits, demangle
+from optctx._native import Role, demangle
 from optctx.compiling import Job, compile_job
 from optctx.engine.attach import attach
 from optctx.engine.engine import Engine
 from tests.native.lab.auditing import attach_without
 from tests.support.alone import alone
-from tests.support.audit import AuditError, audit
+from tests.support.audit import audit
 from tests.support.installed import needs_audit
 from tests.support.ir_texts import CALLS, SCALE, X86
 from tests.support.scopes import unrolled
@@ -122,25 +122,6 @@ def test_one_site_that_was_missed_is_reported_with_function_option_and_address(k
 
 
 @alone
-def test_with_nothing_redirected_every_read_is_reported() -> None:
-    engine, missed = attach_without(lambda engine: list(engine.plan.references.sites)[1:])
-    sites = {site.address: site for site in missed}
-    owners = {}
-    for option in engine.options.values():
-        owners[option.address] = owners[option.place.region] = option.name
-    job = Job(CALLS, triple=X86, emit="ir")
-    with OptionContext(base="defaults"):
-        expected = compile_job(job)
-        with audit() as seen:
-            assert compile_job(job) == expected
-    known = [access for access in seen.accesses if access.instruction in sites]
-    assert len(known) > 100
-    assert len({access.option for access in known}) > 100
-    for access in known:
-        assert access.option == owners[sites[access.instruction].region]
-
-
-@alone
 def test_neighbours_do_not_show_and_accesses_from_elsewhere_do() -> None:
     engine = attach()
     option = engine.options["unroll-count"]
@@ -179,32 +160,3 @@ def test_neighbours_do_not_show_and_accesses_from_elsewhere_do() -> None:
         assert number.value == 0  # no context: LLVM's own is what this thread is to see
     assert seen.accesses == []
     assert seen.entitled == 1
-
-
-@alone
-def test_a_block_is_entered_once_and_left_once_and_ends_with_what_holds_it() -> None:
-    def refused(work: Callable[[], object], why: str) -> None:
-        with pytest.raises(AuditError) as caught:
-            work()
-        assert why in str(caught.value)
-
-    block = audit()
-    refused(lambda: block.__exit__(None, None, None), "it is not on")
-    with block as seen:
-        refused(block.__enter__, "entered before")
-        refused(audit().__enter__, "another audit is on")
-        assert audits()
-    assert seen.pages > 100
-    assert not audits()
-    refused(lambda: block.__exit__(None, None, None), "it is not on")
-
-    def suspended() -> Iterator[None]:
-        with audit():
-            yield
-
-    for _ in range(2):
-        generator = suspended()
-        next(generator)
-        assert audits()
-        del generator
-        assert not audits()

@@ -10,30 +10,25 @@ import os
 import signal
 import sys
 import threading
-import warnings
 from collections.abc import Callable
 from functools import partial
 from types import FrameType
 
 import pytest
-from llvmlite import binding
 
 from optctx import (
     OptctxError,
     OptionContext,
-    UnreadOptionWarning,
-    UnsupportedImageError,
     _native,
     attach,
     detach,
-    watch,
 )
 from optctx.compiling import FreshProcess, Job
 from tests.support.alone import alone
 from tests.support.forking import fork
 from tests.support.library_code import LLVMLITE, changed_code
 from tests.support.processes import SECONDS, in_child, python_process, wait_until_asleep
-from tests.support.scopes import beside, inside_elsewhere, meanwhile, unrolled
+from tests.support.scopes import beside, meanwhile, unrolled
 
 
 def child(work: Callable[[], object]) -> None:
@@ -91,30 +86,6 @@ def test_a_fork_during_the_first_attach(step: str) -> None:
 
 
 @alone
-def test_a_fork_by_a_handler_that_interrupts_attaching() -> None:
-    forked = []
-
-    def work() -> None:
-        try:
-            OptionContext(unroll_count=4)
-        except UnsupportedImageError as error:  # or it is attached already
-            if "this very thread is attaching" not in str(error):
-                raise
-
-    def on_alarm(*_: object) -> None:
-        forked.append(1)
-        child(work)
-
-    signal.signal(signal.SIGVTALRM, on_alarm)
-    signal.setitimer(signal.ITIMER_VIRTUAL, 0.01, 0.05)
-    attach()
-    signal.setitimer(signal.ITIMER_VIRTUAL, 0)
-    assert forked
-    with OptionContext(unroll_count=4):
-        assert unrolled() == 4
-
-
-@alone
 def test_forks_while_another_thread_attaches_and_detaches() -> None:
     def work() -> None:
         detach()
@@ -150,39 +121,6 @@ def test_forks_while_other_threads_lock_what_they_compile() -> None:
         kept = 1
         compile_alone(3, 0, None, child, work)  # the child goes on holding what it holds
     assert _native.held()["locks"] == 0
-
-
-@alone
-def test_a_callback_may_fork() -> None:
-    forked = []
-
-    def work() -> None:
-        with OptionContext(unroll_count=4):
-            assert unrolled() == 4
-
-    def callback(event: object) -> None:
-        forked.append(event)
-        child(work)
-
-    with watch(callback):
-        binding.set_option("", "-inline-threshold=10")
-    assert len(forked) == 1
-
-
-@alone
-def test_what_was_not_read_is_told_in_a_child_although_another_thread_was_inside() -> None:
-    context = OptionContext({"hexagon-initial-cfg-cleanup": False}, unread="warn")
-
-    def work() -> None:
-        with warnings.catch_warnings(record=True) as told:
-            warnings.simplefilter("always")
-            with context:
-                unrolled()
-        assert [each.category for each in told] == [UnreadOptionWarning], told
-
-    warnings.simplefilter("ignore", UnreadOptionWarning)
-    with inside_elsewhere(context):
-        child(work)
 
 
 @alone

@@ -11,7 +11,8 @@ from tests.support.cpp_build import ROOT, SHARED, Build
 STANDS_IN = ROOT / "native/os/older_system"
 
 
-@pytest.mark.parametrize("level", ["-O0", "-O2"])  # at -O0 the headers' own functions are in the module, too
+# At -O0 the headers' own functions are in the module, too.
+@pytest.mark.parametrize("level", [pytest.param("-O0", marks=pytest.mark.long), "-O2"])
 def test_what_stands_in_for_newer_systems_does_the_same(level: str, build: Build) -> None:
     flags = (*SHARED, level, "-include", f"{STANDS_IN}.hpp", f"{STANDS_IN}.cpp")
     path = build("older_system.cpp", *flags, standard="c++20")

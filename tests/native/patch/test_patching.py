@@ -9,7 +9,6 @@ import ctypes
 import errno
 import mmap
 import os
-import resource
 from pathlib import Path
 from typing import Any
 
@@ -130,26 +129,6 @@ def test_a_refusal_by_the_kernel_leaves_every_byte_as_it_was_beside_a_thread_tha
     with meanwhile(compile):
         in_threads([fail])
     assert unrolled() == 1
-
-
-@prepared
-def test_no_memory_for_a_second_copy_of_the_code_leaves_every_byte_as_it_was() -> None:
-    sites, begin, end = prepare()
-    transaction = Transaction(sites, begin, end)
-    with open("/proc/self/statm") as statm:
-        used = int(statm.read().split()[0]) * 4096
-    limit = resource.getrlimit(resource.RLIMIT_AS)
-    resource.setrlimit(resource.RLIMIT_AS, (used + (32 << 20), limit[1]))
-    with pytest.raises(RuntimeError) as caught:
-        transaction.commit()
-    assert "second copy" in str(caught.value)
-    assert "Cannot allocate memory" in str(caught.value)
-    resource.setrlimit(resource.RLIMIT_AS, limit)
-    assert as_before(sites)
-    assert unrolled() == 1
-    transaction.commit()
-    transaction.undo()
-    assert as_before(sites)
 
 
 @prepared

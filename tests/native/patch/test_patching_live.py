@@ -7,7 +7,6 @@ from collections.abc import Iterable
 
 import optctx
 from optctx.compiling import Job, compile_job
-from optctx.engine.attach import attached, when_attached
 from tests.support.alone import alone
 from tests.support.ir_texts import CALLS, SCALE, X86
 from tests.support.library_code import changed_code
@@ -62,27 +61,3 @@ def test_attaching_handles_no_signal_and_leaves_handlers_alone() -> None:
         assert handlers() == before
     signal.raise_signal(signal.SIGTRAP)
     assert seen == [signal.SIGTRAP]
-
-
-@alone
-def test_what_interrupts_a_second_attach_may_use_optctx() -> None:
-    # A signal handler or a finaliser, between two instructions; here what attaching itself calls.
-    seen: list[int] = []
-
-    def interrupt() -> None:
-        if attached() is None and not seen:
-            seen.append(True)
-            with optctx.OptionContext({"unroll-count": 8}):
-                seen.append(unrolled())
-
-    optctx.attach()
-    when_attached(interrupt)
-    for _ in range(2):
-        optctx.detach()
-        seen.clear()
-        with optctx.OptionContext({"unroll-count": 4}):
-            assert unrolled() == 4
-        assert seen == [True, 8]
-        assert unrolled() == 1
-    optctx.detach()
-    assert changed_code() == []

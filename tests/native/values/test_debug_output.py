@@ -11,7 +11,6 @@ import optctx
 from optctx import (
     Log,
     OptionContext,
-    contained,
     drift,
     record,
     registry,
@@ -22,10 +21,9 @@ from optctx import (
 from optctx.compiling import FreshProcess, compile_job
 from optctx.engine.attach import attach
 from tests.support.debug_output import DEBUGGED, INVARIANT, OTHER, PLAIN, TIMES, flag, of_the_pass, printed
-from tests.support.processes import forked, in_child
+from tests.support.processes import forked
 from tests.support.scopes import (
     in_threads,
-    inside_elsewhere,
     meanwhile,
     scoped,
     set_option,
@@ -57,19 +55,6 @@ def test_the_innermost_scope_prints_what_a_fresh_process_does_and_nothing_after_
     assert printed(lambda: compile_job(PLAIN)) == []
     assert printed(nested) == lines
     assert printed(lambda: compile_job(PLAIN)) == []
-
-
-def test_what_is_set_inside_a_scope_is_printed_there(lines: list[str]) -> None:
-    def inside() -> None:
-        with contained():
-            set_option("debug")
-            in_threads([lambda: compile_job(PLAIN)])
-            compile_job(PLAIN)
-        compile_job(PLAIN)
-
-    parser, *found = printed(inside)
-    assert parser.startswith("Args: ")
-    assert found == lines
 
 
 def test_two_threads_print_each_its_own_and_those_beside_print_nothing_and_compile_what_they_would(
@@ -143,33 +128,6 @@ def test_what_others_set_process_wide_meanwhile_is_theirs_and_stays() -> None:
     assert printed(lambda: compile_job(PLAIN)) == []
 
 
-@pytest.mark.parametrize("when", ["before", "inside", "after"])
-@pytest.mark.parametrize("given", [("debug", None), ("debug-only", "licm")], ids=["debug", "debug-only"])
-@forked
-def test_threads_outside_follow_what_is_set_process_wide(when: str, given: tuple[str, str | None]) -> None:
-    outside: list[int] = []
-
-    def look() -> None:
-        in_threads([lambda: outside.append(len(printed(lambda: compile_job(PLAIN))))])
-
-    if when == "before":
-        set_option(*given)
-    with OptionContext(debug=True):
-        if when == "inside":
-            look()
-            assert outside.pop() == 0
-            in_threads([lambda: set_option(*given)])
-            look()
-            assert outside.pop() > 0
-    if when == "after":
-        assert printed(lambda: compile_job(PLAIN)) == []
-        set_option(*given)
-    look()
-    assert outside.pop() > 0
-    assert flag()
-    assert registry()["debug"].value is True
-
-
 @pytest.mark.usefixtures("attributes")
 def test_it_follows_an_llvm_context_a_function_and_a_copied_scope(lines: list[str]) -> None:
     def run(ir: str, bound: bool) -> None:
@@ -198,24 +156,6 @@ def test_it_follows_an_llvm_context_a_function_and_a_copied_scope(lines: list[st
         in_threads([lambda: call(INVARIANT, False)])
 
     assert of_the_pass(printed(copied)) == wanted
-    assert not flag()
-
-
-def test_the_child_of_a_fork_has_the_flag_up_for_its_own_scopes_only() -> None:
-    def alone() -> None:
-        assert not flag()
-        assert printed(lambda: compile_job(PLAIN)) == []
-        assert printed(lambda: scoped(DEBUGGED)) != []
-        assert not flag()
-
-    def within() -> None:
-        assert flag()
-        assert printed(lambda: compile_job(PLAIN)) != []
-
-    with inside_elsewhere(OptionContext(debug=True)):
-        in_child(alone)
-        with OptionContext(debug=True):
-            in_child(within)
     assert not flag()
 
 

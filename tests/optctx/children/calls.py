@@ -12,7 +12,6 @@ import threading
 import time
 from typing import NoReturn
 
-from optctx.children.child import Channel
 from optctx.children.frames import encode
 from optctx.children.limits import address_space
 from optctx.errors import OptctxError
@@ -127,14 +126,6 @@ def write(_: object, data: bytes) -> int:
     return 1
 
 
-def deaf(_: object, channel: Channel) -> None:
-    """Say much, and listen to nothing."""
-    for number in range(64):
-        channel.send(str(number) * 10_000)
-    for text in channel.hear(str):
-        channel.send(text[:1])
-
-
 # For crowds: the number of a call says what it does.
 
 CRASHES, HANGS, EXITS, PRINTS, BABBLES, SLOW = 3, 5, 7, 9, 11, 50
@@ -163,8 +154,3 @@ def die_by_tens(_: int, number: int) -> int:
         os._exit(1)
     time.sleep(0.02)
     return os.getpid()
-
-
-def barren(prepared: object, channel: object, shared: object, threads: int) -> NoReturn:
-    """End before a call begins."""
-    os._exit(1)

@@ -137,13 +137,3 @@ def test_leaving_ends_what_is_under_way_and_the_pool_goes_on() -> None:
             wait_for(lambda: len(children_of(pool.process)) == 2)
         assert children_of(pool.process) == []
         assert pool.call(calls.add, 1, gives=int).value == 2
-
-
-def test_where_no_child_begins_a_call_each_is_made_alone(pool: Pool, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As where no thread can be started."""
-    monkeypatch.setattr("optctx.children.crowd.work", calls.barren)
-    with crowd_of(pool) as crowd:
-        found = finished(crowd, list(range(100, 106)))
-    assert [(number, done.value and done.value[2]) for number, done in sorted(found.items())] == [
-        (number, True) for number in range(100, 106)
-    ]

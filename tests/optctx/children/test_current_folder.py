@@ -9,7 +9,6 @@ import sys
 import textwrap
 import zipfile
 
-import llvmlite
 import pytest
 
 from tests.support.command_lines import several
@@ -127,18 +126,6 @@ sys.exit(subprocess.run(python_command({code!r}, *sys.argv[1:])).returncode)
     return subprocess.run(command, cwd=cwd, env=given, capture_output=True, text=True)
 
 
-MINE = "import mine; print(mine.__file__)"
-
-
-def test_a_file_of_the_current_folder_is_found_where_pythonpath_names_it_in_full(
-    tmp_path: pathlib.Path,
-) -> None:
-    (tmp_path / "mine.py").touch()
-    for path, before in (("", "import mine"), (f".{os.pathsep}", "")):
-        assert "No module named 'mine'" in printed_by_child(tmp_path, MINE, before=before, path=path).stderr
-    assert printed_by_child(tmp_path, MINE, path=str(tmp_path)).stdout == f"{tmp_path / 'mine.py'}\n"
-
-
 def test_what_the_parent_has_added_and_was_started_with_reaches_the_child(tmp_path: pathlib.Path) -> None:
     """A folder, an archive, and a folder of the current one; flags, and arguments as they are."""
     archive, (here, other) = tmp_path / "archive.zip", (tmp_path / "here", tmp_path / "other")
@@ -156,14 +143,3 @@ def test_what_the_parent_has_added_and_was_started_with_reaches_the_child(tmp_pa
         before=f"sys.path += {[str(archive), str(other), 'below']!r}",
     )
     assert (done.stdout, done.stderr) == ("1 1 ['a b', '{c}', '-d']\n", "")
-
-
-def test_the_parents_llvmlite_is_found_although_it_is_in_the_current_folder(tmp_path: pathlib.Path) -> None:
-    """It runs in the parent, so the folder is trusted already."""
-    (tmp_path / "llvmlite").symlink_to(os.path.dirname(llvmlite.__file__))
-    code = "import llvmlite; print(llvmlite.__file__)"
-    for before, file in (
-        ("import llvmlite", tmp_path / "llvmlite" / "__init__.py"),
-        ("sys.path.remove('')", llvmlite.__file__),
-    ):
-        assert printed_by_child(tmp_path, code, before=before).stdout == f"{file}\n"

@@ -20,17 +20,13 @@ from typing import Any
 import pytest
 
 from optctx.children.pool import Pool
-from optctx.compiling import FreshProcess, Job, Result, compile_job, llvm_pool
-from optctx.errors import OptctxError
+from optctx.compiling import FreshProcess, Job, Result, llvm_pool
 from optctx.lab.command.main import main
-from optctx.lab.outcome import Limits
-from optctx.lab.sweep import sweep
-from tests.support.alone import alone
 from tests.support.command_lines import Ended, several
 from tests.support.endless import LIST, SCALED, endless, reached
 from tests.support.installed import SANITIZED
 from tests.support.ir_texts import SCALE, X86
-from tests.support.processes import SECONDS, children_of, wait_for, wait_until_asleep
+from tests.support.processes import SECONDS, wait_for, wait_until_asleep
 from tests.support.rows import rows
 from tests.support.runs import bitcode
 
@@ -111,21 +107,6 @@ def test_a_job_that_gets_no_process_is_lost_and_another_is_not(tmp_path: pathlib
         assert fresh.compile(JOB).error is None
 
 
-def no_thread(self: threading.Thread) -> None:
-    raise RuntimeError("can't start new thread")  # Python's words
-
-
-@alone  # pools of other tests may be ending
-def test_a_fresh_process_that_gets_no_thread_leaves_nothing() -> None:
-    before = set(os.listdir("/proc/self/fd")), children_of(os.getpid())
-    pytest.MonkeyPatch().setattr("optctx.children.pool.threading.Thread.start", no_thread)
-    with pytest.raises(OptctxError, match="cannot listen to a fresh process: can't start new thread"):
-        FreshProcess().__enter__()
-    assert (set(os.listdir("/proc/self/fd")), children_of(os.getpid())) == before
-    result = compile_job(Job(SCALE, triple=X86, cpu="nehalem"))
-    assert result.error == "cannot listen to a fresh process: can't start new thread"
-
-
 def killed(pool: Pool) -> None:
     """Kill its server once this thread has asked it, and waits. Several threads may do so."""
     process, asks = pool.process, threading.get_native_id()
@@ -160,29 +141,6 @@ def test_a_command_whose_server_is_killed_has_ended_early(
     assert capsys.readouterr().err == f"optctx: cannot read the bitcode of {bitcode}: {said}\n"
 
 
-def test_bitcode_that_could_not_be_read_has_not_crashed_llvm(
-    folder: pathlib.Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr("optctx.compiling.fresh.FreshProcess", Late)
-    assert main(["record", str(folder / "module.bc")]) == 2
-    said = capsys.readouterr().err
-    assert "took longer than 1e-06 s" in said
-    assert "crashed" not in said
-
-
-@rows(
-    "given",
-    [
-        *({"memory": value} for value in (0, "x", 1 << 60)),
-        *({"jobs": value} for value in (0, 2.0, 1 << 40)),
-        *({"timeout": value} for value in (0.0, float("nan"), 1e300)),
-    ],
-)
-def test_limits_that_cannot_be_used_are_refused_in_python_as_well(given: dict[str, Any]) -> None:
-    with pytest.raises(OptctxError, match=r"^expected "):
-        Limits(**given)
-
-
 # Comparisons that cannot be made.
 
 
@@ -201,19 +159,11 @@ class Late(FreshProcess):
         super().__init__(**{**arguments, "timeout": 1e-6})
 
 
-class Poor(FreshProcess):
-    """One in which no job gets the memory that it needs."""
-
-    def __init__(self, **arguments: Any) -> None:
-        super().__init__(**{**arguments, "memory": 1 << 16})
-
-
 @rows(
     ("kind", "words"),
     [
         (Killed, "the helper process ended with status -9"),
         (Late, "took longer than 1e-06 s"),
-        *([] if SANITIZED else [(Poor, "out of memory")]),
     ],
 )
 def test_a_comparison_that_could_not_be_made_is_no_difference(
@@ -231,40 +181,4 @@ def test_a_comparison_that_could_not_be_made_is_no_difference(
     assert re.search(f"unroll-count=1: not compared: .*{words}", said)
 
 
-@pytest.mark.skipif(SANITIZED, reason="needs a build without sanitizer, which reserves more than the limit")
-def test_a_row_without_memory_differs_from_nothing_and_a_crash_of_llvm_does(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    class Rich(FreshProcess):
-        def compile(self, job: Job, *, timeout: float | None = None) -> Result:
-            return Result(code=b"an object")
-
-    monkeypatch.setattr(importlib.import_module("optctx.lab.experiment"), "FreshProcess", Rich)
-    [row] = sweep(  # an object of 1 GiB
-        replace(JOB, passes="instsimplify"),
-        ["align-all-blocks=30"],
-        verify=True,
-        limits=Limits(memory=64 << 20),
-    )
-    assert (row.state, row.agrees) == ("out of memory", None)
-    assert row.difference == "not compared: LLVM ERROR: out of memory"
-    [row] = sweep(JOB, ["force-vector-width=3"], verify=True)
-    assert (row.state, row.agrees) == ("crashed", False)
-
-
 # Trials of a target that fail.
-
-
-@rows(("kind", "triple"), [(Killed, ""), (Late, X86)])
-def test_a_trial_that_fails_accepts_no_target(
-    kind: type[FreshProcess], triple: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(importlib.import_module("optctx.lab.experiment"), "FreshProcess", kind)
-    monkeypatch.setattr("optctx.compiling.fresh.FreshProcess", kind)
-    monkeypatch.setattr("optctx.compiling.fresh._taken", set())  # by other tests
-    asked = "cannot compile for the processor 'haswel': LLVM could not be asked: "
-    with pytest.raises(OptctxError, match=asked):
-        sweep(Job(SCALE, triple=triple, cpu="haswel"), [])
-    result = compile_job(Job(SCALE, triple=triple, cpu="haswel"))
-    assert result.error is not None
-    assert result.code == b""

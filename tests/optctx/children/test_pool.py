@@ -14,15 +14,12 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from queue import SimpleQueue
 from typing import Any
 
 import pytest
 
-from optctx.children.answers import Listener
 from optctx.children.death import Death
-from optctx.children.frames import decode
-from optctx.children.limits import Limits, lower_limit
+from optctx.children.limits import Limits
 from optctx.children.pool import Pool
 from optctx.errors import OptctxError
 from tests.optctx.children import calls
@@ -143,16 +140,6 @@ def test_limits_are_never_above_those_of_the_caller() -> None:
         assert files == 100
 
 
-def test_a_limit_is_never_raised() -> None:
-    def work() -> None:
-        resource.setrlimit(resource.RLIMIT_CPU, (50, 100))
-        for most, after in ((200, (50, 100)), (70, (50, 70)), (20, (20, 20))):
-            lower_limit(resource.RLIMIT_CPU, most)
-            assert resource.getrlimit(resource.RLIMIT_CPU) == after
-
-    in_child(work)
-
-
 def test_a_server_that_cannot_prepare_says_why() -> None:
     with Pool(calls.refuse) as refused:
         with pytest.raises(OptctxError, match="it cannot be prepared"):
@@ -195,26 +182,6 @@ def test_a_wait_that_ends_early_ends_the_child(pool: Pool) -> None:
     with pytest.raises(TimeoutError):
         call.result(0.01)
     assert call.future.result(SECONDS).death == Death("killed", -signal.SIGKILL, "")
-
-
-def test_a_child_that_talks_and_does_not_listen_keeps_no_other_waiting(pool: Pool) -> None:
-    said: SimpleQueue[bytes | Death] = SimpleQueue()
-    listener = Listener(said.put, said.put)
-    pool.open(calls.deaf, listener=listener)
-    for _ in range(64):  # neither side waits for the other
-        listener.tell("x" * 10_000)
-    assert pool.call(calls.add, 2, gives=int).value == 42
-    assert [decode_text(said) for _ in range(64)] == [str(number) * 10_000 for number in range(64)]
-    assert {decode_text(said) for _ in range(64)} == {"x"}
-    listener.kill()
-    assert said.get(timeout=SECONDS) == Death("killed", -signal.SIGKILL, "")
-    listener.tell("x")  # does nothing
-
-
-def decode_text(said: SimpleQueue[bytes | Death]) -> str:
-    body = said.get(timeout=SECONDS)
-    assert isinstance(body, bytes)
-    return decode(body, str)
 
 
 def test_a_forked_copy_of_the_caller_leaves_the_pool_alone(pool: Pool) -> None:

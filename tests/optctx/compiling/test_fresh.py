@@ -5,15 +5,12 @@ from __future__ import annotations
 import hashlib
 import json
 import pathlib
-import signal
-import time
 from dataclasses import replace
 
 import pytest
 from llvmlite import binding
 
 from optctx import OptionContext
-from optctx.children.pool import popen
 from optctx.compiling import FreshProcess, Job, compile_job
 from optctx.errors import OptctxError
 from optctx.lab.command.main import main
@@ -107,12 +104,6 @@ def test_a_job_that_takes_too_much_memory_ends(fresh: FreshProcess) -> None:
     assert fresh.compile(large).error is None
 
 
-def test_a_job_leaves_its_files_in_the_folder_that_it_is_given(tmp_path: pathlib.Path) -> None:
-    with FreshProcess(directory=str(tmp_path)) as fresh:
-        assert fresh.compile(replace(JOB, options=("-print-changed=dot-cfg-quiet",))).error is None
-    assert [path.name for path in tmp_path.iterdir()] == ["passes.html"]
-
-
 def test_it_answers_only_inside_its_with_block() -> None:
     fresh = FreshProcess()
     with pytest.raises(OptctxError, match="not running"):
@@ -132,23 +123,6 @@ def test_limits_that_no_system_takes_are_refused_before_anything_starts(fresh: F
             FreshProcess(memory=memory)  # type: ignore[arg-type]
     for kind in (float, type("Seconds", (float,), {})):  # plain numbers reach the server
         assert fresh.compile(JOB, timeout=kind(3e6)).error is None
-
-
-def test_a_helper_that_starts_ignores_what_ends_the_group(tmp_path: pathlib.Path) -> None:
-    """At any moment of its start: it prints no traceback, and the one that started it decides."""
-    said = tmp_path / "said"
-    with said.open("wb") as printed:
-        for place in range(0, 10, 4):
-            helper = popen(printed.fileno())
-            time.sleep(place * 0.006)
-            for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-                helper.send_signal(number)
-            assert helper.stdin is not None
-            assert helper.stdout is not None
-            helper.stdin.close()
-            assert helper.wait(SECONDS) == 0
-            helper.stdout.close()
-    assert said.read_text() == ""
 
 
 AARCH64 = "aarch64-unknown-linux-gnu"
@@ -178,34 +152,3 @@ def test_native_is_the_processor_of_this_machine_with_its_features(
     assert row["attributes"]["digest"] == hashlib.sha256(expected.code).hexdigest()
     without = [Job(SCALE, cpu=name, features="-avx,-sse4.2", triple=X86) for name in ("native", cpu)]
     assert compile_job(without[0]) == compile_job(without[1])  # what is given replaces the machine's
-
-
-def test_what_a_function_asks_for_is_for_llvm_to_judge(fresh: FreshProcess) -> None:
-    """A module may come from a newer compiler: LLVM remarks on it and goes on."""
-    ir = SCALE.replace("{", '"target-features"="+avx22" {', 1)
-    result = fresh.compile(Job(ir, triple=X86, cpu="haswell", emit="assembly"))
-    assert result.error is None
-    assert "'+avx22' is not a recognized feature" in result.stderr
-
-
-def test_a_target_is_tried_once_in_a_process(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("optctx.compiling.fresh._taken", set())  # by other tests
-    job = Job(SCALE, triple=X86, cpu="skylake", features="-avx2")
-    expected = compile_job(job)
-    assert expected.error is None
-    monkeypatch.setattr("optctx.compiling.fresh.FreshProcess", None)
-    assert compile_job(job) == expected
-
-
-def test_where_no_process_can_be_started_no_target_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
-    def start() -> FreshProcess:
-        raise PermissionError(13, "Permission denied")
-
-    monkeypatch.setattr("optctx.compiling.fresh.FreshProcess", start)
-    monkeypatch.setattr("optctx.compiling.fresh._taken", set())  # by other tests
-    error = compile_job(Job(SCALE, triple=X86, cpu="skylake", features="-sse4.1")).error
-    assert error is not None
-    assert error == (
-        "cannot compile for the processor 'skylake' and the features '-sse4.1': "
-        "no process can be started to ask LLVM (Permission denied)"
-    )

@@ -14,7 +14,6 @@ from typing import Any, get_args
 import pytest
 from hypothesis import find
 from hypothesis import strategies as st
-from numba import njit
 
 from optctx.cache import CompileCache
 from optctx.compiling import CodeModel, FreshProcess, Job, Reloc, compile_job
@@ -115,21 +114,3 @@ def test_a_model_that_there_is_not_or_that_a_target_has_not_is_an_error(fresh: F
             assert result.error is not None
             assert result.error.startswith(words)
             assert not result.died
-
-
-def test_a_job_can_have_the_models_of_numba() -> None:
-    @njit
-    def twice(x):  # type: ignore[no-untyped-def]
-        return 2 * x
-
-    codegen, options = twice.targetctx.codegen(), dict[str, Any]()
-    codegen._customize_tm_options(options)
-    assert (options["reloc"], options["codemodel"]) == ("static", "jitdefault")
-    target = {name: options[name] for name in ("cpu", "features", "reloc")}
-    job = Job(MODULE, "verify", opt_level=3, code_model="jitdefault", **target)
-    from llvmlite import binding
-
-    with binding.create_context() as context, binding.parse_assembly(MODULE, context) as module:
-        module.triple, module.data_layout = binding.get_process_triple(), str(codegen._tm.target_data)
-        theirs = codegen._tm.emit_object(module)
-    assert compile_job(job).code == theirs

@@ -32,11 +32,6 @@ def test_what_a_stranger_may_set_is_of_the_class_and_between_the_bounds() -> Non
     assert [trusted(*each) for each in given] == [True, False, False]
 
 
-def test_only_tuning_values_that_llvm_takes_and_survives_are_trusted() -> None:
-    for name, text in (("unroll-count", "x"), ("print-after-all", "true"), ("filter-passes", "gvn")):
-        assert not trusted(name, text)
-
-
 def test_names_and_flags_are_resolved() -> None:
     assert resolve("-unroll-count") == "unroll-count"
     alias = next(name for name, option in registry().items() if option.alias_of)

@@ -14,11 +14,6 @@ from optctx import (
     CompileCache,
     OptctxError,
     OptionContext,
-    OptionTypeError,
-    OptionValueError,
-    PassPipelineError,
-    ScopeError,
-    UnknownOptionError,
     propagating,
     run_passes,
 )
@@ -73,14 +68,6 @@ def test_no_message_is_long_because_the_input_is() -> None:
         if not 20 < size < 3000 or again >= 4:
             wrong.append((what, size, again))
     assert wrong == []
-
-
-def test_each_error_is_also_the_built_in_one() -> None:
-    assert issubclass(UnknownOptionError, KeyError)
-    assert issubclass(OptionValueError, ValueError)
-    assert issubclass(OptionTypeError, TypeError)
-    assert issubclass(PassPipelineError, ValueError)
-    assert issubclass(ScopeError, RuntimeError)
 
 
 def test_a_library_that_does_not_check_out_is_an_error_and_stays_as_it_is(tmp_path: pathlib.Path) -> None:

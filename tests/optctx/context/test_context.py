@@ -74,24 +74,6 @@ def test_an_option_is_set_by_keyword_by_alias_and_by_each_of_its_choices() -> No
     assert choice == OptionContext({"regbankselect-fast": True})
 
 
-@pytest.mark.parametrize(
-    ("count", "found"), [(4, "four"), (5, "5 of all"), (6, "six, and that is all"), (7, "another one")]
-)
-def test_a_match_statement_takes_it_for_the_mapping_that_it_is(count: int, found: str) -> None:
-    match OptionContext({"unroll-count": count}):
-        case {"no-such-option": _} | {"unroll-count": 4, 4: _}:
-            result = "a name that no option has"
-        case {"unroll-count": 4}:
-            result = "four"
-        case {"unroll-count": 5 as value, **others} if len(others) == len(registry()) - 1:
-            result = f"{value} of all"
-        case OptionContext(overrides={"unroll-count": 6, **others}) if not others:
-            result = "six, and that is all"
-        case _:
-            result = "another one"
-    assert result == found
-
-
 def test_it_is_a_read_only_mapping_of_every_option() -> None:
     context = OptionContext({"unroll-count": 4})
     assert isinstance(context, Mapping)
@@ -206,25 +188,6 @@ class Named(OptionContext):
         self.itself = self
 
 
-class Slotted(Named):
-    __slots__ = ("__secret", "rank")
-
-    def __init__(self) -> None:
-        super().__init__("slotted", 2)
-        self.rank, self.__secret = 3, [5]
-
-    def secret(self) -> list[int]:
-        return self.__secret
-
-
-class Stateful(Named):
-    def __getstate__(self) -> Any:
-        return self.name
-
-    def __setstate__(self, state: str) -> None:
-        self.name = state + "!"
-
-
 COPIES: dict[str, Callable[[Any], Any]] = {
     "copied": copy.copy,
     "copied deeply": copy.deepcopy,
@@ -244,10 +207,6 @@ def test_a_copy_of_a_subclass_is_of_that_subclass_and_has_its_attributes(how: st
     assert made.itself is (named if how == "copied" else made)
     with made:
         assert current() is made
-    slotted = COPIES[how](Slotted())
-    assert (type(slotted), slotted.rank, slotted.secret(), slotted.name) == (Slotted, 3, [5], "slotted")
-    stateful = COPIES[how](Stateful("s", 4))
-    assert (type(stateful), vars(stateful)) == (Stateful, {"name": "s!"})
 
 
 def test_only_the_caller_calls_the_init_of_a_subclass() -> None:

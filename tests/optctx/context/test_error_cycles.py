@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import weakref
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -13,11 +12,9 @@ from llvmlite import binding
 
 import optctx
 from optctx import CompileCache, OptctxError, OptionContext, propagating, record
-from tests.support.alone import alone
 from tests.support.garbage import left_behind, no_collector
 from tests.support.ir_texts import COUNTED
 from tests.support.runs import COUNT, UNROLL, WAYS
-from tests.support.scopes import set_option
 
 pytestmark = pytest.mark.usefixtures("attached")
 
@@ -30,7 +27,6 @@ define void @f() {
 }
 """
 
-VALUES = itertools.count(1)
 Work = Callable[[Any, Any], object]
 
 
@@ -72,14 +68,6 @@ def a_log_that_lost_reads(module: Any, llvm_context: Any) -> None:
         optctx.run_passes(module, UNROLL)
     log._ended, log._problem = None, "there was not enough memory to record everything that LLVM read"
     log.reads  # noqa: B018
-
-
-def watched(module: Any, llvm_context: Any) -> None:
-    def fail(event: optctx.DriftEvent) -> None:
-        raise OptctxError(event.name)
-
-    with optctx.watch(fail):
-        set_option("unroll-count", str(next(VALUES)))
 
 
 def link(module: Any, llvm_context: Any) -> None:
@@ -141,9 +129,3 @@ def check_all(paths: dict[str, tuple[Work, str]]) -> None:
         }
         assert kept == {}
         assert left_behind() == []  # of any of them
-
-
-@alone
-def test_neither_does_the_error_of_a_watcher() -> None:
-    optctx.attach()
-    check_all({"watcher": (watched, COUNTED)})

@@ -8,7 +8,7 @@ import re
 import pytest
 
 from optctx import OptionContext
-from optctx.errors import OptctxError, OptionTypeError, UnknownOptionError
+from optctx.errors import OptctxError, OptionTypeError
 
 
 @dataclasses.dataclass
@@ -29,23 +29,6 @@ def test_objects_and_groups_of_them_become_contexts() -> None:
     context = OptionContext.from_options(Groups(own, 50), base="defaults")
     assert context.overrides == {"unroll-count": 2, "unroll-runtime": True, "inline-threshold": 50}
     assert OptionContext.from_options(Groups()).overrides == {}
-
-
-def test_any_dataclass_will_do() -> None:
-    """False is given; None is not."""
-
-    @dataclasses.dataclass
-    class Mine:
-        inline_threshold: int | None = None
-        print_these: list[str] | None = dataclasses.field(
-            default=None, metadata={"option": "filter-print-funcs-of-nothing"}
-        )
-        unroll_allow_partial: bool | None = None
-
-    overrides = OptionContext.from_options(Mine(7, unroll_allow_partial=False)).overrides
-    assert overrides == {"inline-threshold": 7, "unroll-allow-partial": False}
-    with pytest.raises(UnknownOptionError, match="filter-print-funcs-of-nothing"):
-        OptionContext.from_options(Mine(print_these=["f"]))
 
 
 @dataclasses.dataclass

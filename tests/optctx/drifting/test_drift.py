@@ -8,7 +8,6 @@ import pytest
 from llvmlite import binding
 
 from optctx import Drift, OptionContext, drift, registry
-from optctx.engine.attach import attach
 from tests.support.alone import alone
 from tests.support.processes import forked
 from tests.support.scopes import meanwhile, process_state, reset_all, set_option, write
@@ -109,15 +108,6 @@ def test_what_was_given_or_written_is_told_as_its_type_has_it() -> None:
     } <= set(str(found).splitlines())
     reset_all()
     assert dict(drift()) == {}
-
-
-@forked
-def test_a_number_that_is_an_address_of_the_option_stays_that_number() -> None:
-    """A copy of an option moves the addresses along that it keeps of its own storage, and nothing else."""
-    name = "mem-intrinsic-expand-size"  # 64 bits
-    number = attach().options[name].address + 40
-    set_option(name, str(number))
-    assert drift()[name].value == OptionContext()[name] == number
 
 
 _MMAP_THRESHOLD = -3  # of mallopt(3)

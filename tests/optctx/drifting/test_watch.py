@@ -3,26 +3,16 @@
 from __future__ import annotations
 
 import contextlib
-import ctypes
-import itertools
-import sys
 import threading
-from collections.abc import Callable
 from functools import partial
-from importlib import import_module
-from typing import Any
 
-import llvmlite.binding as llvm
 import pytest
 from llvmlite import binding
 
 import optctx
-from optctx import DriftEvent, OptionContext, ScopeError, UnsupportedImageError, drift, watch
-from optctx._native import Span, read_words, watchers
+from optctx import DriftEvent, OptionContext, ScopeError, drift, watch
+from optctx._native import Span, read_words
 from optctx.engine.attach import attach
-from tests.support.alone import alone
-from tests.support.ir_texts import COUNTED
-from tests.support.library_code import LLVMLITE
 from tests.support.processes import SECONDS, forked, in_child
 from tests.support.scopes import in_threads, parse_module, set_option, unrolled_by_llvmlite, write
 
@@ -35,17 +25,6 @@ def ignore(_event: DriftEvent) -> None:
 
 def told(event: DriftEvent) -> tuple[object, ...]:
     return event.name, event.before, event.after
-
-
-def unraisable(work: Callable[[], object]) -> list[Any]:
-    """What goes to `sys.unraisablehook` meanwhile."""
-    found: list[Any] = []
-    hook, sys.unraisablehook = sys.unraisablehook, lambda each: found.append(each.exc_value)
-    try:
-        work()
-    finally:
-        sys.unraisablehook = hook
-    return found
 
 
 @forked
@@ -120,28 +99,6 @@ def test_a_closed_watcher_cannot_be_entered() -> None:
         stack.enter_context(watcher)
 
 
-@forked
-def test_all_watchers_hear_of_it_whatever_one_of_them_raises() -> None:
-    events: list[DriftEvent] = []
-
-    def fail(event: DriftEvent) -> None:
-        events.append(event)
-        raise ZeroDivisionError(event.name)
-
-    with watch(fail) as outer, watch(fail), watch(events.append) as inner:
-        with pytest.raises(ZeroDivisionError):
-            set_option("unroll-count", "4")
-        assert len(events) == 3
-        inner.close()
-        inner.close()
-        assert inner.closed
-        assert repr(inner) == "<Watcher: closed>"
-        outer.close()
-        with pytest.raises(ZeroDivisionError):
-            set_option("unroll-count", "5")
-        assert len(events) == 4
-
-
 # What is given -> what is heard of it: name, value before and after.
 HEARD: list[tuple[str, str | None, list[tuple[str, object, object]]]] = [
     ("inline-threshold", "77", [("inline-threshold", 225, 77)]),
@@ -189,41 +146,7 @@ def test_what_llvm_refuses_counts_as_given_and_says_so(capfd: pytest.CaptureFixt
     assert "invalid value for boolean argument" in capfd.readouterr().err
 
 
-def test_where_llvm_cannot_be_watched_nothing_is_left_half_done(monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(*_: object) -> None:
-        raise RuntimeError("the kernel forbids it")
-
-    watch(ignore).close()
-    monkeypatch.setattr(import_module("optctx.drifting.watch"), "add_watcher", refuse)
-    with pytest.raises(UnsupportedImageError, match="the kernel forbids it; nothing was changed"):
-        watch(ignore)
-    assert watchers(LLVMLITE) == ()
-    monkeypatch.undo()
-    with watch(ignore) as watcher:
-        assert not watcher.closed
-
-
 # Beside contexts, threads, forks, the collector and the end of the process
-
-
-@forked
-def test_calls_past_llvmlite_are_seen_and_the_next_call_of_llvmlites_on_that_thread_raises() -> None:
-    from llvmlite.binding import ffi
-
-    def fail(event: DriftEvent) -> None:
-        events.append(event)
-        raise ZeroDivisionError
-
-    library = ctypes.CDLL(ffi.lib._name)
-    events: list[DriftEvent] = []
-    with watch(fail):
-        library.LLVMPY_SetCommandLine(b"", b"-unroll-count=4")
-        assert [told(each) for each in events] == [("unroll-count", 0, 4)]
-        assert events[0].stack[-1].filename == __file__
-        in_threads([lambda: library.LLVMPY_SetCommandLine(b"", b"-unroll-count=5")])
-        assert events[1].after == 5
-        with pytest.raises(ZeroDivisionError):
-            set_option("unroll-count", "5")  # given already
 
 
 @forked
@@ -322,41 +245,4 @@ def test_a_child_of_fork_goes_on_watching_by_itself() -> None:
         assert [told(each) for each in events] == [("unroll-count", 0, 5)]
 
 
-@forked
-def test_a_change_is_told_once_whenever_something_calls_llvm_in_between() -> None:
-    """The collector, or a signal handler: at every step of taking note that LLVM was given a value."""
-
-    def step(*_: object) -> None:
-        steps.append(None)
-        if len(steps) == last:
-            parse_module()
-
-    steps: list[None] = []
-    events: list[DriftEvent] = []
-    with watch(events.append):
-        for last in itertools.count(1):
-            steps.clear()
-            sys.setprofile(step)
-            set_option("unroll-count", str(last))
-            sys.setprofile(None)
-            if len(steps) < last:
-                break
-    assert last > 100
-    assert [each.after for each in events] == list(range(1, last + 1))
-
-
 kept: list[object] = []  # to the end of the process
-
-
-@alone
-def test_a_process_ends_well_with_watchers_and_threads_at_work() -> None:
-    def work() -> None:
-        for value in itertools.count():
-            llvm.set_option("", f"-unroll-count={value % 9}")
-
-    started = threading.Event()
-    kept.append(optctx.watch(lambda event: started.set()))
-    kept.append(llvm.parse_assembly(COUNTED))
-    for _ in range(2):
-        threading.Thread(target=work, daemon=True).start()
-    started.wait(SECONDS)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import mmap
 import os
 import pathlib
 import re
@@ -40,24 +39,6 @@ def test_a_library_in_a_folder_whose_name_is_not_utf8_is_a_library_like_any_othe
             loaded_image(path)
     with four():
         assert unrolled() == 4
-
-
-@alone
-def test_a_file_may_be_mapped_whose_path_takes_more_than_four_thousand_characters_to_write(
-    tmp_path: pathlib.Path,
-) -> None:
-    os.chdir(tmp_path)
-    for _ in range(14):
-        os.mkdir("\n" * 250)  # the system writes each as \\012
-        os.chdir("\n" * 250)
-    with open("mapped", "wb+") as file:
-        file.write(b"x")
-        file.flush()
-        mapped = mmap.mmap(file.fileno(), 1)
-    assert max(map(len, pathlib.Path("/proc/self/maps").read_text().splitlines())) > 14_000
-    with four():
-        assert unrolled() == 4
-    mapped.close()
 
 
 def test_threads_of_libzmq_and_of_faulthandler_block_signals() -> None:

@@ -112,7 +112,7 @@ def collecting(work: Callable[[], object], times: int, *litter: Callable[[], obj
 
 WORKS = (
     *("empty", "nested", "generators", "run", "decorated", "wrapped", "recorded"),
-    *("unread warns", "compiled", "compiled in the global context", "emitted", "bound", "detached"),
+    *("unread warns", "compiled", "compiled in the global context", "emitted", "bound"),
 )
 
 

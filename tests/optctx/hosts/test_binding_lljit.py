@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import ctypes
-import functools
 import gc
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -13,7 +12,7 @@ from llvmlite import binding
 
 from optctx import ContextMismatchError, OptionContext, UnreadOptionError, bound, unbind
 from optctx._native import bound_count
-from optctx.engine.attach import attach, attached, detach
+from optctx.engine.attach import attached, detach
 from tests.support.runs import machine
 from tests.support.scopes import in_threads
 
@@ -113,98 +112,6 @@ def test_a_mismatch_is_an_error_of_the_call_that_compiles(llvm_context: Any, jit
             builder.link(jit, "wrong")
         with context:
             assert aligned(builder.link(jit, "right"), "checked")
-
-
-def test_text_that_does_not_parse_takes_no_binding_from_those_that_follow(
-    llvm_context: Any, jit: Any
-) -> None:
-    OptionContext(ALIGNED).bind(llvm_context)
-    with binding.parse_assembly(text("good", 4), llvm_context) as module:
-        with pytest.raises(RuntimeError, match="expected top-level entity"):
-            library("nonsense", module, names=("good",)).link(jit, "broken")
-        tracker = library(text("plain"), text("good", 4), names=("plain", "good")).link(jit, "plain")
-        assert not aligned(tracker, "plain")
-        assert not aligned(tracker, "good")
-        tracker = library(text("first"), module, names=("first", "good")).link(jit, "whole")
-        assert (aligned(tracker, "first"), aligned(tracker, "good")) == (False, True)
-
-
-def test_other_kinds_of_units_are_counted_as_llvmlite_does(llvm_context: Any, jit: Any) -> None:
-    """What llvmlite calls native assembly gets an LLVMContext, too; objects and libraries do not."""
-    OptionContext(ALIGNED).bind(llvm_context)
-    with binding.create_context() as free, binding.parse_assembly(text("object"), free) as unit:
-        code = machine().emit_object(unit)
-    with binding.parse_assembly(text("bound", 6), llvm_context) as module:
-        builder = binding.JITLibraryBuilder().add_current_process().add_object_img(code)
-        builder.add_native_assembly(text("assembly", 1)).add_native_assembly(text("more", 2)).add_ir(module)
-        for name in ("object", "assembly", "more", "bound"):
-            builder.export_symbol(name)
-        tracker = builder.link(jit, "library")
-    assert [aligned(tracker, name) for name in ("object", "assembly", "bound")] == [False, False, True]
-    assert called(tracker, "bound") == 6
-
-
-class Named(str):
-    """A library's name that, when llvmlite asks for it, has another library linked first."""
-
-    __slots__ = ("inner",)
-    inner: Callable[[], object]
-
-    def __str__(self) -> str:
-        self.inner()
-        return str.__str__(self)
-
-
-@pytest.mark.parametrize("inner_is_bound", [False, True])
-def test_a_link_inside_another_leaves_the_outer_one_its_bindings(
-    llvm_context: Any, jit: Any, inner_is_bound: bool
-) -> None:
-    OptionContext(ALIGNED).bind(llvm_context)
-    found = []
-    with (
-        binding.parse_assembly(text("outer"), llvm_context) as module,
-        binding.parse_assembly(text("inner"), llvm_context) as other,
-    ):
-        outer = library(module, names=("outer",))
-        inner = library(other if inner_is_bound else text("inner"), names=("inner",))
-        name = Named("outer")
-        name.inner = lambda: found.append(inner.link(jit, "inner"))
-        tracker = outer.link(jit, name)
-    assert aligned(tracker, "outer")
-    assert [aligned(each, "inner") for each in found] == [inner_is_bound]
-
-
-def test_attaching_wraps_once_and_also_what_another_library_has_wrapped(
-    llvm_context: Any, jit: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    original = binding.JITLibraryBuilder.add_ir.__wrapped__
-    assert not hasattr(original, "__wrapped__")
-    others = functools.wraps(original)(lambda *arguments: original(*arguments))
-    monkeypatch.setattr(binding.JITLibraryBuilder, "add_ir", others)
-    for _ in range(3):
-        detach()
-        attach()
-        assert binding.JITLibraryBuilder.add_ir.__wrapped__ is others
-    OptionContext(ALIGNED).bind(llvm_context)
-    with binding.parse_assembly(text("wrapped"), llvm_context) as module:
-        tracker = library(module, names=("wrapped",)).link(jit, "wrapped")
-    assert aligned(tracker, "wrapped")
-
-
-def test_a_module_that_cannot_be_added_leaves_no_binding_for_what_is_added_next(
-    llvm_context: Any, jit: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def fail(self: object) -> str:
-        raise MemoryError
-
-    OptionContext(ALIGNED).bind(llvm_context)
-    builder = binding.JITLibraryBuilder()
-    with monkeypatch.context() as patch, binding.parse_assembly(text("failing"), llvm_context) as module:
-        patch.setattr(binding.ModuleRef, "__str__", fail)
-        with pytest.raises(MemoryError):
-            builder.add_ir(module)
-    tracker = builder.add_ir(text("next")).export_symbol("next").link(jit, "next")
-    assert not aligned(tracker, "next")
 
 
 def test_what_nothing_read_is_told_when_the_last_llvm_context_is_unbound(llvm_context: Any, jit: Any) -> None:

@@ -9,22 +9,11 @@ import pytest
 from llvmlite import binding
 
 import optctx
-from optctx import OptctxError, OptionContext
+from optctx import OptionContext
 from tests.support.alone import alone
 from tests.support.ir_texts import COUNTED
-from tests.support.processes import run_python
 
 pytestmark = pytest.mark.usefixtures("attached", "collected")
-
-
-@alone
-def test_a_module_that_llvm_has_deleted_with_its_llvm_context_is_an_error() -> None:
-    with binding.create_context() as llvm_context:
-        module = binding.parse_assembly(COUNTED, llvm_context)
-    for use in (lambda: optctx.run_passes(module, "default<O1>"), lambda: OptionContext.from_module(module)):
-        with pytest.raises(OptctxError, match="the LLVMContext of the module is closed"):
-            use()
-    module.detach()  # what llvmlite would free again
 
 
 def bound(llvm_context: Any) -> None:
@@ -46,26 +35,6 @@ def test_objects_that_are_only_dropped_are_freed_without_the_collector() -> None
         gc.enable()
 
 
-def test_an_llvm_context_that_was_given_away_is_not_disposed_of() -> None:
-    llvm_context = binding.create_context()
-    address = llvm_context._ptr
-    module = binding.parse_assembly(COUNTED, llvm_context)
-    bound(llvm_context)
-    llvm_context.detach()
-    module.close()
-    del llvm_context, module
-    assert optctx._native.bound_count() == 1
-    binding.ffi.lib.LLVMPY_ContextDispose(address)
-    assert optctx._native.bound_count() == 0
-
-
-def test_the_global_context_is_never_disposed_of() -> None:
-    module = binding.parse_assembly(COUNTED)
-    module._context.close()
-    optctx.run_passes(module, "default<O1>")
-    assert "store volatile" in str(module)
-
-
 @alone
 def test_attaching_again_drops_nothing_that_another_thread_may_be_in() -> None:
     """ctypes calls a function's `errcheck` without a reference to it."""
@@ -81,25 +50,3 @@ def test_attaching_again_drops_nothing_that_another_thread_may_be_in() -> None:
         optctx.detach()
         optctx.attach()
         assert all(now is was for now, was in zip(checks(), before, strict=True))
-
-
-def test_a_finaliser_calls_llvmlite_as_before_when_python_ends_and_nothing_can_be_imported() -> None:
-    printed = run_python("""
-        import sys
-        from llvmlite import binding
-        import optctx
-
-        optctx.registry()
-
-        class Late:
-            def __del__(self, sys=sys, binding=binding):
-                assert sys.meta_path is None
-                with binding.create_context() as llvm_context:
-                    module = binding.parse_assembly("define void @f() { ret void }", llvm_context)
-                    print([function.name for function in module.functions])
-                    module.close()
-
-        late = Late()
-        late.itself = late
-    """)
-    assert printed == "['f']\n"

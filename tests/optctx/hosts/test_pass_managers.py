@@ -2,27 +2,20 @@
 
 from __future__ import annotations
 
-import ctypes
-import gc
-import os
 import re
-import weakref
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import pytest
 from llvmlite import binding
-from llvmlite.binding import newpassmanagers
 
-import optctx
 from optctx import ContextMismatchError, OptionContext, contained, record
 from optctx.hosts.llvmlite.ffi_calls import Watched, function_names
 from optctx.hosts.llvmlite.recipes import CHANGES, MAKES, RUNS_MANAGER
 from optctx.hosts.llvmlite.tuning_options import settings_of
 from tests.support.alone import alone
-from tests.support.each_instruction import interrupt_at
-from tests.support.ir_texts import COUNTED, SCALE
+from tests.support.ir_texts import COUNTED
 from tests.support.processes import in_child, run_python
 from tests.support.rows import rows
 from tests.support.scopes import in_threads
@@ -247,18 +240,6 @@ def test_what_cannot_be_made_again_is_refused_by_name_and_nothing_runs(inlined: 
     assert run(default_pipeline()) == inlined
 
 
-def test_a_machine_that_mcjit_owns_ends_with_it() -> None:
-    target = machine()
-    builder = binding.create_pass_builder(target, binding.create_pipeline_tuning_options(3))
-    made = builder, builder.getModulePassManager()
-    engine = binding.create_mcjit_compiler(binding.parse_assembly(""), target)
-    with OptionContext(INLINE):
-        assert calls(run(made)) == 2
-        engine.close()
-        with pytest.raises(ContextMismatchError, match="is closed"):
-            run(made)
-
-
 @alone
 def test_objects_older_than_optctx_are_refused_inside_scopes_and_as_ever_outside() -> None:
     binding.initialize_native_target()
@@ -278,50 +259,6 @@ def test_objects_older_than_optctx_are_refused_inside_scopes_and_as_ever_outside
             assert "older than the first use of optctx" in str(caught.value)
     manager.run(module, builder)
     functions.run(function, builder)
-
-
-def test_an_exception_in_the_middle_of_a_call_leaves_no_wrong_recipe() -> None:
-    """One arrives at each instruction of adding a pass, but for llvmlite's own with its lock."""
-    places = os.path.dirname(optctx.__file__), newpassmanagers.__file__
-    context = OptionContext({"jump-threading-threshold": 0})
-    outcomes = set()
-    raised = True
-    for at in range(1, 3000):
-        manager = binding.create_new_module_pass_manager()
-        raised = interrupt_at(manager.add_jump_threading_pass, at, places) == at
-        with context:
-            try:
-                assert run((default_pipeline()[0], manager), source=SCALE)
-                outcomes.add("ran" if raised else "complete")
-            except ContextMismatchError as error:
-                outcomes.add(str(error).partition("because ")[2].partition(";")[0])
-        if not raised:
-            break
-    assert not raised
-    gap = "an exception interrupted a call of LLVMPY_AddJumpThreadingPass_module"
-    assert outcomes == {"ran", "complete", gap}
-
-
-def test_nothing_is_kept_of_objects_that_end() -> None:
-    target = machine()
-    builder = binding.create_pass_builder(target, binding.create_pipeline_tuning_options(3))
-    manager = builder.getModulePassManager()
-    with OptionContext(INLINE):
-        run((builder, manager))
-    ends = [weakref.ref(each) for each in (target, builder, manager)]
-    del target, builder, manager
-    gc.collect()
-    assert [end() for end in ends] == [None] * 3
-
-
-def test_pass_timings_are_those_of_the_manager_that_ran() -> None:
-    if not hasattr(binding.PassBuilder, "start_pass_timing"):
-        pytest.skip("needs an llvmlite with timings of new pass managers")
-    builder, manager = default_pipeline()
-    builder.start_pass_timing()
-    with OptionContext(INLINE):
-        run((builder, manager))
-    assert "InlinerPass" in builder.finish_pass_timing()
 
 
 def test_reads_of_the_making_are_recorded_where_the_manager_runs() -> None:
@@ -348,23 +285,3 @@ def test_every_function_of_this_llvmlite_that_makes_or_changes_a_manager_is_watc
     from llvmlite.binding import ffi
 
     assert all(isinstance(getattr(ffi.lib, name)._cfn, Watched) for name in known & names)
-
-
-@rows("scope", [None, INLINE])
-def test_what_is_no_module_is_refused_by_ctypes_as_ever(scope: dict[str, int] | None) -> None:
-    """An interceptor that looked into it would end the process."""
-    builder, manager = default_pipeline()
-    functions = binding.create_new_function_pass_manager()
-    with binding.parse_assembly(CALLERS, binding.create_context()) as module:
-        function = module.get_function("caller")
-        with OptionContext(scope) if scope else nullcontext():
-            for runs, subject in ((manager, function), (functions, module), (manager, "text"), (manager, 7)):
-                with pytest.raises(ctypes.ArgumentError):
-                    runs.run(subject, builder)
-            for machine_like in (module, "text"):
-                with pytest.raises(ctypes.ArgumentError):
-                    binding.ffi.lib.LLVMPY_CreatePassBuilder(
-                        machine_like, binding.create_pipeline_tuning_options()
-                    )
-    with OptionContext(INLINE), pytest.raises(ctypes.ArgumentError):
-        manager.run(module, builder)  # closed

@@ -166,16 +166,6 @@ def test_locks_taken_in_opposite_orders_do_not_block_each_other() -> None:
     assert _native.held()["locks"] == 0
 
 
-def test_a_lock_can_be_taken_again_by_its_holder_and_leaves_nothing_after_an_error() -> None:
-    def fail() -> None:
-        assert _native.held()["locks"] == 2
-        raise RuntimeError("inside")
-
-    with pytest.raises(RuntimeError, match="inside"):
-        compile_alone(16, 0, None, compile_alone, 16, 32, None, fail)
-    assert _native.held()["locks"] == 0
-
-
 @forked
 def test_a_signal_handler_that_raises_ends_the_wait_for_a_lock() -> None:
     def interrupt(*_: object) -> None:
@@ -212,23 +202,3 @@ def test_an_error_in_the_code_is_raised_and_ends_nothing(
     with binding.parse_assembly(text.replace("nonsense", "nop"), llvm_context) as module:
         assert emit_object(module, machine).startswith(b"\x7fELF")  # the LLVMContext works on
     assert capfd.readouterr() == ("", "")
-
-
-def test_warnings_still_reach_standard_error_in_llvms_words(
-    llvm_context: Any, machine: Any, capfd: pytest.CaptureFixture[str]
-) -> None:
-    big = """
-    declare void @g(ptr)
-    define void @f() "warn-stack-size"="8" {
-      %p = alloca [99 x i64]
-      call void @g(ptr %p)
-      ret void
-    }
-    """
-    printed = []
-    for emit in (machine.emit_object, lambda module: emit_object(module, machine)):
-        with binding.parse_assembly(big, llvm_context) as module:
-            emit(module)
-        printed.append(capfd.readouterr().err)
-    assert printed[0] == printed[1]
-    assert printed[0].startswith("warning: ")

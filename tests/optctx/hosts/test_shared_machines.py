@@ -21,8 +21,6 @@ from optctx._native import forget_machines, idle_machines
 from optctx.compiling import FreshProcess
 from optctx.engine.attach import attach
 from optctx.hosts.llvmlite.objects import target_machine_address
-from optctx.image.facts import machines
-from optctx.image.facts.fact import named
 from tests.optctx.hosts.shared_machines import CASES, EMITS, PASSES, Options, compiled, expected
 from tests.support.alone import alone
 from tests.support.ir_texts import LOWERED, SCALE, X86
@@ -30,7 +28,7 @@ from tests.support.library_code import LLVMLITE
 from tests.support.processes import SECONDS, in_child
 from tests.support.rows import rows
 from tests.support.runs import machine as make_machine
-from tests.support.scopes import in_threads, process_state, unrolled
+from tests.support.scopes import in_threads, process_state
 
 pytestmark = [pytest.mark.usefixtures("attached")]
 
@@ -201,15 +199,6 @@ def test_what_is_read_for_a_whole_machine_is_no_option_of_a_function(machine: An
         compiled(machine, source=source)
 
 
-def test_verbosity_is_carried_over(machine: Any) -> None:
-    with OptionContext(INTEL):
-        quiet = compiled(machine)
-        machine.set_asm_verbosity(True)
-        assert len(compiled(machine)) > len(quiet)
-        machine.set_asm_verbosity(False)
-        assert compiled(machine) == quiet
-
-
 def test_the_data_layout_is_the_one_of_the_values_in_force(fresh: FreshProcess) -> None:
     """With this option pointers to shared memory are short, and LLVM aborts if the module says otherwise."""
     triple = "nvptx64-nvidia-cuda"
@@ -290,15 +279,6 @@ def test_detaching_disposes_of_what_is_kept() -> None:
         assert compiled(machine) != traps
 
 
-@alone
-def test_a_library_without_a_function_that_this_needs_says_so() -> None:
-    machines.CALLS["missing"] = named("LLVMMissing", "LLVMMissing")
-    [image] = optctx.info()["images"]
-    assert image["shared_machines"] == "expected LLVMMissing (the symbol LLVMMissing), found none"
-    with optctx.OptionContext({"unroll-count": 3}):
-        assert unrolled() == 3
-
-
 # Where LLVM makes no TargetMachine for the values in force
 
 OPTIONS: Options = {"min-bit-test-cmps": 100, "trap-unreachable": True}
@@ -353,9 +333,9 @@ def emission(emit: str, bound: bool) -> Callable[[Any], None]:
 
 CALLS: dict[str, Callable[[Any], object]] = {
     "run_passes": passes,
-    **{emit: emission(emit, bound=False) for emit in EMITS},
+    "emit_object": emission("emit_object", bound=False),
     "target_data": lambda machine: machine.target_data,
-    **{f"{emit} of a bound module": emission(emit, bound=True) for emit in EMITS},
+    "llvmlite's object of a bound module": emission("llvmlite's object", bound=True),
 }
 
 

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import errno
-import itertools
-import random
 import resource
 from collections.abc import Callable
 from functools import partial
@@ -23,19 +20,15 @@ from optctx.image.registry_reader import read_registry
 from tests.optctx.image.hand_made import (
     EMPTY,
     MAPS,
-    WORD,
     Arena,
     dense_map,
     not_mapped,
-    option,
     wild_words,
 )
 from tests.support.alone import alone
 from tests.support.library_code import changed_code
-from tests.support.processes import forked
 from tests.support.rows import rows
-from tests.support.scopes import both, unrolled
-from tests.support.seccomp import refuse
+from tests.support.scopes import both
 
 NAMES = [b"unroll-count", b"inline-threshold", b"debug", b"a"]
 MORE = 1 << 28  # bytes
@@ -85,48 +78,6 @@ def test_a_registry_of_each_layout_is_read_and_refused_with_any_of_its_words_wil
 
 def test_every_layout_that_is_known_is_made_by_hand_here() -> None:
     assert registry_layouts() == list(MAPS)
-
-
-@alone
-def test_a_bitmap_that_does_not_fit_is_no_layout() -> None:
-    damage = [
-        ("bitmap", 24, "its bitmap does not follow its buckets"),
-        ("bits", 1, "5 entries found, 4 announced"),
-        ("bits", -2, "3 entries found, 4 announced"),
-        ("bits", 1 << 15, "expected the name of an option's value"),  # a free bucket, which holds anything
-    ]
-    for word, by, says in damage:
-        arena = Arena()
-        map = MAPS["DenseMap with bitmap"](arena, NAMES)
-        table, bitmap = (ctypes.c_uint64.from_address(map + 8 * word).value for word in range(2))
-        free = ctypes.c_uint64.from_address(table)
-        free.value = arena.text(b"free")[0]
-        ctypes.c_uint64.from_address(table + 8).value = 4
-        ctypes.c_uint64.from_address(table + 16).value = option(arena, b"free")
-        at = map + 8 if word == "bitmap" else bitmap
-        ctypes.c_uint32.from_address(at).value += by
-        refused(partial(walk_registry, map), says)
-
-
-@alone
-def test_no_address_at_all_is_a_registry() -> None:
-    arena = Arena()
-    limit()
-    for address in [*wild_words(arena), not_mapped() + 4095, arena.end - 8, id(arena), id(NAMES)]:
-        refused(partial(walk_registry, address), "no layout that is known here")
-
-
-@alone
-def test_names_that_no_registry_has_are_refused() -> None:
-    wrong = [
-        ([b"a", b"\xff\xfe"], "found bytes that are not text"),
-        ([b"a", b"b" * 257], "found a length of 257 bytes"),
-        ([b"a", b""], "is empty or there twice"),
-        ([b"a", b"a"], "is empty or there twice"),
-        ([], "0 entries found, 0 announced"),
-    ]
-    for (names, says), make in itertools.product(wrong, MAPS.values()):
-        refused(partial(walk_registry, make(Arena(), names)), says)
 
 
 class Damaged:
@@ -197,38 +148,6 @@ def place(address: int) -> ctypes.c_uint64:
     return ctypes.c_uint64.from_address(address)
 
 
-class Buckets:
-    """The table of llvmlite's registry: where an option is in it differs from process to process."""
-
-    def __init__(self, map: int) -> None:
-        table, size = place(map + 8).value, place(map + 24).value & 0xFFFFFFFF
-        self.all = [table + 3 * WORD * number for number in range(size)]
-        self.by_option = {place(at + 2 * WORD).value: at for at in self.all}
-        self.free = next(at for at in self.all if place(at).value == EMPTY)
-
-
-@alone
-def test_any_word_of_the_registry_and_of_its_options_may_be_wild() -> None:
-    its, dice = Registry(), random.Random(1)
-    buckets, wild = Buckets(its.map), itertools.cycle(its.wild)
-    some = [its.options[name] for name in ("unroll-count", "x86-asm-syntax", "spirv-ext")]
-    # Of the table, of two words of a bucket, and what leads to functions, names, help and categories.
-    proven = [its.map + at for at in (8, 16, 24)]
-    for each in some:
-        bucket = buckets.by_option[each.address]
-        proven += [bucket, bucket + WORD, *(each.address + at for at in (0x00, 0x10, 0x20, 0x40))]
-    for at in proven:
-        for word in itertools.islice(wild, 2):
-            assert its.outcome(at, word), (hex(at), hex(word))
-    # The epoch, a free bucket behind its key, and how often an option was given.
-    for at in (its.map, buckets.free + WORD, buckets.free + 2 * WORD, some[0].address + 0x08):
-        assert not its.outcome(at, next(wild)), hex(at)
-    for each in some:  # whatever comes of it
-        its.outcome(each.address + WORD * dice.randrange((each.size or 0) // WORD), next(wild))
-        its.outcome(dice.choice(buckets.all) + WORD * dice.randrange(3), next(wild))
-    read_registry(its.image)
-
-
 @alone
 def test_the_class_of_an_option_is_proven_and_where_its_value_is() -> None:
     its = Registry()
@@ -272,14 +191,3 @@ def test_attaching_is_one_error_that_changes_nothing_and_works_when_the_memory_i
         assert changed_code() == []
     with optctx.OptionContext(unroll_count=4):
         assert both() == (4, 4)
-
-
-@alone
-@rows("error", ["EPERM", "ENOSYS"])
-@forked
-def test_a_kernel_without_process_vm_readv_changes_nothing(error: str) -> None:
-    its = Registry()
-    refuse("process_vm_readv", getattr(errno, error))
-    assert all(its.outcome(its.map + 8, word) for word in its.wild)
-    with optctx.OptionContext(unroll_count=4):
-        assert unrolled() == 4

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
 import ctypes
-import json
 import pathlib
 import pickle
-import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextvars import copy_context
 from functools import partial
 from typing import Any, NamedTuple
@@ -25,11 +22,10 @@ from optctx.engine.attach import attach, attached, detach, engines
 from optctx.engine.engine import Engine
 from optctx.image.loaded import Image
 from tests.support.alone import alone
-from tests.support.bare_llvm import BareLlvm, digests_by_argument
+from tests.support.bare_llvm import BareLlvm
 from tests.support.cpp_build import SHARED, compile_cpp
 from tests.support.processes import in_child
 from tests.support.scopes import in_threads, running, unrolled, unrolled_by_llvmlite
-from tests.support.wheels import UnreachableError, has_wheel, library_of
 
 Digests = dict[str, dict[str, str]]
 
@@ -83,73 +79,6 @@ def test_llvmlites_image_is_the_default_however_it_is_attached() -> None:
     assert attached() is attach() is engine
     with OptionContext(unroll_count=4, base=values_outside(engine)):
         assert unrolled_by_llvmlite() == 4
-
-
-def enter_in_any_order(
-    engines: Sequence[Engine], llvms: Sequence[BareLlvm], expected: Sequence[Digests]
-) -> None:
-    """On several threads: each LLVM reads what the innermost of its own scopes says."""
-    arguments, places = list(expected[0]), range(len(engines))
-    contexts = [
-        {argument: context_of(engine, *filter(None, [argument])) for argument in arguments}
-        for engine in engines
-    ]
-
-    def work(seed: int) -> None:
-        chance = random.Random(seed)
-        for _ in range(2):
-            order = (*chance.choices(places, k=3), *chance.sample(places, len(places)))
-            entered = [(place, chance.choice(arguments)) for place in order]
-            innermost = dict(entered)
-            with contextlib.ExitStack() as stack:
-                for place, argument in entered:
-                    stack.enter_context(contexts[place][argument])
-                for place, llvm in enumerate(llvms):
-                    assert llvm.digests() == expected[place][innermost[place]], (seed, entered)
-
-    in_threads([partial(work, seed) for seed in range(3)])
-    assert [llvm.digests() for llvm in llvms] == [each[""] for each in expected]
-    assert not any(held().values()), held()
-
-
-RELEASE = "0.47.0"  # LLVM 20, whose registry is laid out otherwise
-ARGUMENTS = ("", "-unroll-count=2", "-unroll-count=4", "-force-vector-width=2", "-align-all-functions=6")
-
-
-@pytest.mark.long
-@pytest.mark.skipif(
-    not has_wheel(RELEASE), reason=f"needs a Python that PyPI has a wheel of llvmlite {RELEASE} for"
-)
-def test_two_releases_of_llvm_read_their_own_values() -> None:
-    try:
-        paths = [str(ffi.lib._name), str(library_of(RELEASE))]
-    except UnreachableError as error:
-        pytest.skip(f"PyPI cannot be reached: {error}")
-    expected = [digests_by_argument(path, ARGUMENTS) for path in paths]
-    assert len({json.dumps(each[""]) for each in expected}) == len(expected), "two releases, two results"
-    two_releases(paths=paths, expected=expected)
-
-
-@alone(seconds=120)
-def two_releases(paths: list[str], expected: list[Digests]) -> None:
-    llvms = [BareLlvm(path) for path in paths]
-    engines = [attach(loaded_image(path)) for path in paths]
-    assert len({engine.image.build_id for engine in engines}) == len({len(e.options) for e in engines}) == 2
-    assert len({engine.survey.registry.layout for engine in engines}) == 2
-    assert [llvm.digests() for llvm in llvms] == [each[""] for each in expected], "attaching changes nothing"
-    enter_in_any_order(engines, llvms, expected)
-    for engine, llvm, digests in zip(engines, llvms, expected, strict=True):
-        with context_of(engine, "-unroll-count=4"):
-            assert llvm.digests() == digests["-unroll-count=4"]
-            with optctx.contained(engine.image):
-                llvm.set_option("-align-all-functions=6")  # ends with the scope
-                assert llvm.digests() not in (digests["-unroll-count=4"], digests[""])
-        assert llvm.digests() == digests[""]
-    detach(engines[1].image)
-    with context_of(engines[0], "-unroll-count=4"):
-        found = [llvm.digests() for llvm in llvms]
-    arguments = ("-unroll-count=4", "")
-    assert found == [digests[argument] for digests, argument in zip(expected, arguments, strict=True)]
 
 
 def a_task_takes_its_scopes_of_both_images_along(two: Two, expected: Digests, follows: bool) -> None:

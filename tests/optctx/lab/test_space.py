@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -14,12 +12,10 @@ from optctx.lab.space import (
     Dimension,
     Integers,
     Space,
-    Value,
     Values,
     parse_dimension,
     parse_space,
 )
-from tests.support.garbage import left_behind, no_collector
 from tests.support.rows import rows
 
 
@@ -60,13 +56,6 @@ def test_a_space_that_cannot_be_searched_is_refused(text: str, expected: str) ->
         parse_space([text])
 
 
-def test_a_refusal_leaves_nothing_for_the_collector() -> None:
-    with no_collector():
-        with pytest.raises(OptctxError):
-            parse_space(["unroll-count=x"])
-        assert not any(isinstance(each, BaseException) for each in left_behind())
-
-
 def test_an_option_under_two_names_is_refused() -> None:
     with pytest.raises(OptctxError, match="are the same option"):
         parse_space(["aarch64-stack-hazard-size=1,2", "aarch64-streaming-hazard-size=4"])
@@ -105,20 +94,3 @@ def test_a_grid_lists_points_in_order_and_no_more_than_are_asked_for() -> None:
     assert parse_space(space.texts()) == space
     many = Integers(1, 1 << 50)
     assert Space((Dimension("a", many), Dimension("b", many))).points(1) == [{"a": 1, "b": 1}]
-
-
-def test_the_first_points_of_many_dimensions_take_few_others(monkeypatch: pytest.MonkeyPatch) -> None:
-    made = 0
-
-    def each(values: Choices) -> Iterator[Value]:
-        nonlocal made
-        made += 1
-        return iter(values.texts)
-
-    monkeypatch.setattr(Choices, "each", each)
-    flags = tuple(Dimension(str(place), Choices(("false", "true"))) for place in range(200))
-    points = Space(flags).points(1000)
-    binary = [f"{number:0200b}" for number in range(1000)]
-    expected = [["true" if digit == "1" else "false" for digit in each] for each in binary]
-    assert [list(point.values()) for point in points] == expected
-    assert made < 200 + 200 + 1000  # a dimension that is looked at, one that is continued, and the last ones

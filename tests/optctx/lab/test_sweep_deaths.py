@@ -7,24 +7,22 @@ import os
 import pathlib
 import signal
 import sys
-from collections import Counter
 from dataclasses import replace
 
 import pytest
 
 import optctx
 from optctx import OptionContext
-from optctx.compiling import FreshProcess, Job, llvm_pool
+from optctx.compiling import FreshProcess, Job
 from optctx.errors import EndedEarlyError
-from optctx.lab.experiment import Experiment, Plan, make_plan
-from optctx.lab.experiment import _attached as attached_pool
+from optctx.lab.experiment import Experiment, Plan
 from optctx.lab.outcome import Limits
 from optctx.lab.sweep import sweep
 from optctx.lab.trial import Trial, read_trials
 from tests.support.alone import alone
 from tests.support.endless import LIST, SCALED, endless
 from tests.support.ir_texts import COUNTED, SCALE, UNROLL, X86
-from tests.support.processes import too_long, wait_for
+from tests.support.processes import too_long
 from tests.support.scopes import process_state, scoped, set_option
 
 SMALL = Job(SCALE, triple=X86)
@@ -84,15 +82,6 @@ def test_what_llvm_refuses_is_a_row_with_its_words() -> None:
     assert [row.state for row in rows] == ["crashed", "crashed"]
 
 
-def test_what_llvm_prints_is_counted_line_by_line(capfd: pytest.CaptureFixture[str]) -> None:
-    printed: Counter[str] = Counter()
-    axes = ["pass-remarks=unroll", "unroll-count=2,4", "inline-threshold=1,2,3"]
-    sweep(Job(COUNTED, UNROLL, triple=X86), axes, limits=Limits(3), printed=printed)
-    remark = "remark: <unknown>:0:0: unrolled loop by a factor of"
-    assert printed == {f"{remark} {count}": 3 for count in (2, 4)}
-    assert capfd.readouterr() == ("", "")
-
-
 def test_the_values_that_the_calling_thread_sees_are_the_base(fresh: FreshProcess) -> None:
     before = process_state()
     with OptionContext({"unroll-count": 4, "force-vector-width": 1}):
@@ -147,25 +136,3 @@ def test_a_helper_that_is_killed_is_an_error_and_keeps_what_is_done(
         sweep(SMALL, ["unroll-count=1..12"], on_trial=kill, keep=keep)
     assert found
     assert [*read_trials(keep).values()] == found
-
-
-def test_searches_share_a_server_that_has_attached_and_another_if_that_is_killed() -> None:
-    def server(base: OptionContext) -> int:
-        with Experiment() as process:
-            process.prepare(make_plan({"": SMALL}, Limits(1), base))
-            return process.pool.process
-
-    plain = OptionContext()
-    first, pool = server(plain), attached_pool.running()
-    assert first == server(plain) == pool.process != llvm_pool().process
-    set_first = server(OptionContext(unroll_count=3))
-    assert set_first not in (first, llvm_pool().process), "options come before attaching"
-    assert not pathlib.Path(f"/proc/{set_first}").exists()
-    os.kill(first, signal.SIGKILL)
-    wait_for(lambda: pool.end is not None)
-    assert server(plain) not in (first, llvm_pool().process)
-
-
-def test_a_limit_is_relative_to_the_baseline() -> None:
-    assert [Limits().seconds(base) for base in (None, 0.1, 2.0)] == [120.0, 10.0, 40.0]
-    assert Limits(timeout=1.5).seconds(2.0) == 1.5

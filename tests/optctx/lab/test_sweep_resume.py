@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
-import errno
-import os
 import pathlib
-from dataclasses import replace
-from unittest.mock import Mock
 
 import pytest
 
 from optctx import OptionContext
 from optctx.compiling import Job
-from optctx.errors import Interrupted, OptctxError
-from optctx.lab import trial
+from optctx.errors import Interrupted
 from optctx.lab.command.main import main
 from optctx.lab.outcome import Limits
 from optctx.lab.sweep import sweep
 from optctx.lab.trial import Trial, read_trials
 from tests.support.ir_texts import SCALE
-from tests.support.tuning_cases import TINY
 
 
 @pytest.fixture
@@ -102,25 +96,3 @@ def test_the_file_of_another_sweep_is_refused_with_what_differs(
     file.write_bytes(kept)
     pathlib.Path(scale).write_text(SCALE + "\n; other\n")
     refused("its trials differ in input;")
-
-
-def test_so_is_one_in_which_only_one_of_several_jobs_differs(tmp_path: pathlib.Path) -> None:
-    first, file = Job(TINY, "loop-unroll"), str(tmp_path / "kept")
-    jobs = {"a": first, "b": replace(first, passes="instsimplify"), "c": first}
-    kept = sweep(jobs, ["unroll-count=1"], keep=file)
-    assert sweep(jobs, ["unroll-count=1"], keep=file) == kept
-    for other, part in ((replace(first, opt_level=0), "target"), (jobs["b"], "pipelines")):
-        with pytest.raises(OptctxError, match=f"differ in {part};"):
-            sweep({**jobs, "c": other}, ["unroll-count=1"], keep=file)
-
-
-def test_a_disk_that_is_full_midway_ends_the_sweep_early_with_what_was_found(
-    scale: str, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-) -> None:
-    file = tmp_path / "kept"
-    full = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-    monkeypatch.setattr(trial, "write_all", Mock(side_effect=full))
-    assert main([*SWEEP, scale, "--keep", str(file), "--format", "csv"]) == 2
-    out, err = capfd.readouterr()
-    assert "No space left on device; it has 0 trials to go on with" in err
-    assert out.count(",ok,") == 1

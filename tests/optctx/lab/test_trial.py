@@ -72,19 +72,6 @@ def refused(path: pathlib.Path, words: str, **more: Any) -> None:
     assert (path.read_bytes() if path.is_file() else b"") == before
 
 
-def test_another_experiment_is_refused_by_what_differs(path: pathlib.Path) -> None:
-    with kept(path) as file:
-        file.append(trial(0))
-    for words, parts in {
-        "its trials differ in space and input": PARTS | {"space": [], "input": {}},
-        "differ in seed": PARTS | {"seed": 3},
-        "differ in space;": {name: part for name, part in PARTS.items() if name != "space"},
-        "differ in experiment;": PARTS | {"experiment": "rank"},
-        "differ in format;": PARTS | {"format": 2},
-    }.items():
-        refused(path, words, parts=parts)
-
-
 OTHERS: dict[bytes, str] = {
     b"hello": "expected a file of trials",
     b"a,b\n1,2\n": "line 1 is none of an experiment of optctx",

@@ -19,7 +19,7 @@ from tests.optctx.numba.numba_functions import Options, machine_code
 
 __all__ = [
     *("ARRAY", "KERNELS", "SCALAR", "calls_helper", "compiled", "fresh", "helper", "is_vector", "loaded"),
-    *("decorated_first", "parallel", "refused_uses", "total"),
+    *("parallel", "refused_uses", "total"),
 ]
 
 ARRAY = np.arange(1000)
@@ -104,14 +104,6 @@ def parallel(options: Options) -> list[tuple[int, bool]]:
         function = decorate(in_parallel)
         found.append((int(function(ARRAY)), " x i64>" in "".join(function.inspect_llvm().values())))
     return found
-
-
-def decorated_first(options: Options) -> tuple[int, bool]:
-    """Call a dispatcher under a context; return its result, and whether it has vectors."""
-    from optctx import OptionContext
-
-    function: Any = OptionContext(options)(numba.njit(total))
-    return int(function(ARRAY)), is_vector(function)
 
 
 def refused_uses() -> list[str]:

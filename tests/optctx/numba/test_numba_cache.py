@@ -132,34 +132,3 @@ def test_a_helper_that_was_compiled_with_another_content_of_a_file_keeps_its_cal
     with pytest.warns(NumbaOptionsWarning, match="is not cached: a file that an option names, or"):
         compiled(lambda x: helper(x) + 1)
     assert {*cache.rglob("*.nbc")} == kept
-
-
-@pytest.mark.usefixtures("cache")
-def test_what_was_compiled_before_without_a_cache_makes_no_key_of_every_option() -> None:
-    def twice(x: int) -> int:
-        return 2 * x
-
-    options = {"inline-threshold": 78}
-    optctx.numba.njit("int64(int64)", options=options)(twice)
-    for hits, each in enumerate((options, {**options, **ARM})):
-        function = optctx.numba.njit("int64(int64)", cache=True, options=each)(twice)
-        assert sum(function.stats.cache_hits.values()) == hits
-
-
-@pytest.mark.usefixtures("cache")
-def test_what_llvm_read_for_the_target_and_for_a_linked_function_counts_for_the_one_that_links_it() -> None:
-    compiled = optctx.numba.njit("int64(int64)", cache=True, options={"inline-threshold": 77})
-
-    @compiled
-    def helper(x: int) -> int:
-        return 2 * x
-
-    @compiled
-    def caller(x: int) -> int:
-        return helper(x) + 1
-
-    library, linking = (next(iter(each.overloads.values())).library for each in (helper, caller))
-    kind = type(library.reads)
-    library.reads.include(kind(["of the helper"]))
-    library.codegen.reads.include(kind(["of the machine"]))
-    assert {"of the helper", "of the machine"} <= linking.reads.names()

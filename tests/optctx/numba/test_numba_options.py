@@ -30,14 +30,12 @@ from optctx import (
     record,
 )
 from tests.optctx.numba import numba_kernels
-from tests.optctx.numba.numba_functions import Options, code_of, machine_code
+from tests.optctx.numba.numba_functions import Options, code_of
 from tests.optctx.numba.numba_kernels import ARRAY, SCALAR, calls_helper, compiled, helper, is_vector, total
 from tests.optctx.numba.numba_processes import run
-from tests.support.scopes import in_threads
 
 OTHER: Options = {"inline-threshold": 50, "trap-unreachable": True}
 FAST: Options = {"fast-isel": True}  # written to the target machine
-INTEL: Options = {"x86-asm-syntax": "intel"}  # read when a target machine is made
 
 
 @functools.cache
@@ -62,7 +60,7 @@ def test_functions_helpers_and_numpy_are_as_in_a_fresh_process() -> None:
     assert changed[1:] == [numba_kernels.KERNELS.keys(), set()]
 
 
-@pytest.mark.parametrize("decorator", ["njit", "jit"])
+@pytest.mark.parametrize("decorator", ["njit", pytest.param("jit", marks=pytest.mark.long)])
 def test_a_program_may_put_the_decorators_in_the_place_of_numbas(
     decorator: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -72,20 +70,6 @@ def test_a_program_may_put_the_decorators_in_the_place_of_numbas(
     monkeypatch.setattr(numba, decorator, functools.partial(ours, options=None))
     with OptionContext(SCALAR, base="defaults"):
         assert compiled(getattr(numba, decorator)) == fresh(SCALAR)
-
-
-def test_assembly_is_that_of_the_code_that_runs_in_the_syntax_of_its_options() -> None:
-    [text] = optctx.numba.njit("int64(int64[::1])", options=INTEL)(total).inspect_asm().values()
-    assert ".intel_syntax noprefix" in text
-    for name, kernel in numba_kernels.KERNELS.items():
-        function = optctx.numba.njit(options=SCALAR)(kernel)
-        with OptionContext(INTEL):
-            function(ARRAY)
-        assert machine_code(function) == fresh(SCALAR)[name]
-        for moment in ({}, INTEL):
-            with OptionContext(moment):
-                [text] = function.inspect_asm().values()
-            assert assembled(text) == machine_code(function), (name, moment)
 
 
 def assembled(text: str) -> str:
@@ -124,65 +108,12 @@ def test_plain_functions_call_functions_with_options_that_raise() -> None:
             caller(np.arange(9999))
 
 
-def test_what_numba_can_do_inside_functions_with_options() -> None:
-    recursive: Any = numba.njit(lambda n: n if n < 2 else recursive(n - 1) + recursive(n - 2))
-
-    @optctx.numba.njit(options=SCALAR)
-    def own(n: int) -> int:
-        return n if n < 2 else own(n - 1) + own(n - 2)
-
-    @optctx.numba.njit(options=SCALAR)
-    def function(called: Any, n: int) -> Any:
-        items = [i * 2 for i in range(n)]
-        items.append(called(n))
-        with numba.objmode(length="int64"):
-            length = len(str(n))
-        return items[-1] + length + own(n)
-
-    assert function(recursive, 10) == 55 + 2 + 55
-    assert not recursive.overloads  # it was compiled for the other function alone
-    kind = numba.types.FunctionType(numba.int64(numba.int64[::1]))
-    value = optctx.numba.njit("int64(int64[::1])", options=SCALAR)(total)
-    calls = numba.njit(numba.int64(kind, numba.int64[::1]))(lambda function, array: function(array))
-    assert calls(value, ARRAY) == ARRAY.sum()
-
-
 @pytest.mark.long
-def test_dictionaries_and_strings_inside_functions_with_options() -> None:
-    @optctx.numba.njit(options=SCALAR)
-    def function(n: int) -> Any:
-        table = {1: 2.0}
-        table[n] = 3.0
-        return len(table) + len("abc" + str(n))
-
-    assert function(10) == 2 + 5
-
-
 def test_parallel_loops() -> None:
     assert run(numba_kernels.parallel, SCALAR) == [(499500, True), (499500, False)]
 
 
 # Universal functions
-
-
-def test_universal_functions_of_plain_numba_are_compiled_under_the_options() -> None:
-    twice = numba.vectorize(["int64(int64)"])(lambda x: 2 * x)
-
-    @numba.guvectorize("(n)->(n)")
-    def thrice(array: Any, result: Any) -> None:
-        for i in range(array.size):
-            result[i] = 3 * array[i]
-
-    def calls(array: Any) -> Any:
-        result = np.empty_like(array)
-        thrice(array, result)
-        return twice(array).sum() + result.sum()
-
-    for decorate in (optctx.numba.njit(options=SCALAR), optctx.numba.njit(options=OTHER), numba.njit):
-        assert decorate(calls)(ARRAY) == 5 * ARRAY.sum()
-    plain, scalar = numba.njit(calls), optctx.numba.njit(options=SCALAR)(calls)
-    assert plain(ARRAY) == scalar(ARRAY)
-    assert (is_vector(plain), is_vector(scalar)) == (True, False)
 
 
 # Contexts as decorators
@@ -203,10 +134,6 @@ def test_a_context_compiles_a_dispatcher_under_its_values() -> None:
         OptionContext(OTHER)(function)
     with pytest.raises(OptionTypeError, match="of another kind"):
         OptionContext(OTHER)(Other(total, targetoptions={"nopython": True}))
-
-
-def test_a_context_is_a_decorator_where_nothing_of_optctx_was_used_before() -> None:
-    assert run(numba_kernels.decorated_first, SCALAR) == (ARRAY.sum(), False)
 
 
 # What is refused
@@ -269,13 +196,6 @@ def test_functions_travel_to_other_processes() -> None:
     assert found == (ARRAY.sum(), False, OptionContext(SCALAR).args())
 
 
-def test_without_numbas_compiler_the_function_stays_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(numba.config, "DISABLE_JIT", True)
-    assert optctx.numba.njit(options=SCALAR)(total) is total
-    assert optctx.numba.njit(total, options=SCALAR) is total
-    assert optctx.numba.njit(total) is total
-
-
 # What was not read
 
 
@@ -290,12 +210,6 @@ def test_an_option_that_nothing_reads_is_told_once_for_each_compilation() -> Non
     strict = optctx.numba.njit(options=context.derive(unread="error"))(total)
     with pytest.raises(UnreadOptionError):
         strict(ARRAY)
-
-
-def test_what_is_read_counts_for_the_scope_also_if_an_equal_one_was_there_before() -> None:
-    for array in (ARRAY, ARRAY.astype(float)):
-        with OptionContext({"unroll-count": 5}, unread="error"):
-            optctx.numba.njit(total)(array)
 
 
 def test_a_scope_in_which_nothing_was_compiled_and_one_that_only_loaded_code_say_so() -> None:
@@ -326,19 +240,6 @@ def test_without_options_a_function_has_those_of_the_scope_around_its_decorator(
         assert is_vector(function) is (name in ("vector", "outside"))
     assert made["scalar"].llvm_options == made["again"].llvm_options == OptionContext(SCALAR)
     assert made["scalar"].targetdescr is made["again"].targetdescr, "equal contexts share code"
-
-
-def test_threads_in_different_scopes_decorate_one_function() -> None:
-    found: dict[int, bool] = {}
-
-    def work(index: int) -> None:
-        with OptionContext(SCALAR if index % 2 else {}):
-            function = optctx.numba.njit(calls_helper)
-            function(ARRAY)
-            found[index] = is_vector(function)
-
-    in_threads([functools.partial(work, index) for index in range(4)])
-    assert found == {0: True, 1: False, 2: True, 3: False}
 
 
 def test_signatures_are_compiled_for_the_target_and_no_others() -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import importlib
 import pathlib
 import sys
 import warnings
@@ -22,18 +21,15 @@ import numba
 import numpy as np
 from llvmlite import binding
 from llvmlite.binding.context import get_global_context
-from numba.core import caching
 
 import optctx.numba
 from optctx import OptionContext, contained, unbind
 from optctx.errors import NumbaOptionsWarning
-from optctx.numba import extension
 from tests.optctx.numba.numba_cached import code_in_memory
 from tests.optctx.numba.numba_functions import chooses
 from tests.support.scopes import FOLLOWS_TASKS
 
 FAST = {"fast-isel": True}
-TESTS = {"min-bit-test-cmps": 100}
 
 
 def scales(x: int) -> int:
@@ -170,71 +166,6 @@ def test_callbacks_and_universal_functions(folder: pathlib.Path) -> None:
     assert files >= 6
 
 
-class OwnMethods(caching.FunctionCache):  # type: ignore[misc]
-    """A cache that loads in its own way."""
-
-    def _load_overload(self, sig: Any, target_context: Any) -> Any:
-        assert optctx.current() == OptionContext()
-        return super()._load_overload(sig, target_context)
-
-
-def test_a_class_of_caches_that_a_program_derives_is_not_used_inside(folder: pathlib.Path) -> None:
-    function = numba.njit(chooses)
-    function._cache = OwnMethods(chooses)
-    with OptionContext(FAST):
-        function(3, 4)
-        function._cache.save_overload((), object())  # no library of Numba's processor, as of numba.cuda
-    assert not list(folder.rglob("*.nb?"))
-    function(3.5, 4)
-    assert list(folder.rglob("*.nbc"))
-
-
-def call_own(options: dict[str, Any]) -> tuple[int, str]:
-    """As `call`, for a function with options of its own, whose keys have them."""
-    made = optctx.numba.njit(chooses, cache=True, options=options)
-    made(3, 4)
-    return sum(made.stats.cache_hits.values()), code_in_memory(made)
-
-
-def test_a_file_that_holds_another_entry_is_a_miss(folder: pathlib.Path) -> None:
-    """As where two processes save at once, and choose the same name for a file."""
-    fast, tests = call_own(FAST), call_own(TESTS)
-    [first], [last] = (list(folder.rglob(f"*-optctx.{number}.nbc")) for number in (1, 2))
-    last.write_bytes(first.read_bytes())
-    assert call_own(TESTS) == tests
-    assert call_own(FAST) == (1, fast[1])
-
-
-HELPED = """
-import numba
-@numba.njit
-def helper(x): return x {operator} 3
-def calls(x): return helper(x)
-"""
-
-
-def test_a_process_that_was_killed_leaves_no_code_of_an_older_source(
-    folder: pathlib.Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """It had written the index, and not yet the code: the file of that name has code of the helper before."""
-    monkeypatch.syspath_prepend(folder)
-
-    def calls(text: str) -> Any:
-        file = folder / "helped.py"
-        file.write_text(text)
-        sys.modules.pop("helped", None)
-        for path in folder.rglob("*.pyc"):
-            path.unlink()
-        return importlib.import_module("helped").calls
-
-    compiled = optctx.numba.njit(cache=True, options=FAST)
-    assert compiled(calls(HELPED.format(operator="+")))(2) == 5
-    with monkeypatch.context() as killed:
-        killed.setattr(caching.IndexDataCacheFile, "_save_data", lambda *_: None)
-        assert compiled(calls(HELPED.format(operator="** ")))(2) == 8
-    assert compiled(calls(HELPED.format(operator="** ")))(2) == 8
-
-
 @pytest.mark.skipif(FOLLOWS_TASKS, reason="needs a Python before 3.14: here, scopes follow their tasks")
 def test_inside_a_suspended_scope_of_another_task_nothing_is_cached(folder: pathlib.Path) -> None:
     async def holds(entered: asyncio.Event, end: asyncio.Event) -> None:
@@ -254,12 +185,6 @@ def test_inside_a_suspended_scope_of_another_task_nothing_is_cached(folder: path
             await task
 
     asyncio.run(main())
-
-
-def test_a_numba_that_is_not_as_expected_is_a_warning(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delattr(caching.Cache, "load_overload")
-    with pytest.warns(NumbaOptionsWarning, match="this Numba is not as expected .*load_overload"):
-        extension.init()
 
 
 def test_numba_names_the_line_that_makes_it_compile_outside_every_scope() -> None:

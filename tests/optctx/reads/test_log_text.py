@@ -9,7 +9,6 @@ import pytest
 from llvmlite import binding
 
 from optctx import OptionContext, record
-from optctx.reads.log import Read
 from tests.support.rows import rows
 from tests.support.scopes import four, in_threads, unrolled, unrolled_by_llvmlite
 
@@ -89,15 +88,3 @@ def test_nothing_compiled_is_the_cause_whenever_it_is_asked_for() -> None:
     unrolled()
     in_threads([unrolled])
     assert [unread.cause for unread in log.unread] == [NOWHERE]
-
-
-def test_a_name_is_cut_at_its_parameters_only() -> None:
-    functions = {
-        "llvm::f(int)": "llvm::f",
-        "(anonymous namespace)::Pass::run(llvm::Loop*)": "(anonymous namespace)::Pass::run",
-        "llvm::g((anonymous namespace)::Kind)": "llvm::g",
-        "llvm::Compare::operator()(int) const": "llvm::Compare::operator()",
-        "f.cold": "f.cold",
-    }
-    for function, name in functions.items():
-        assert Read("option", (1,), (function,)).cells == ("option", "1", name)

@@ -17,17 +17,13 @@ from functools import partial
 from typing import Any
 
 import pytest
-from llvmlite import binding
 
-import optctx
 from optctx import OptctxError, record
 from tests.support.alone import end_of
 from tests.support.audit import audit
 from tests.support.installed import needs_audit
-from tests.support.ir_texts import COUNTED
 from tests.support.processes import forked, handler_of
 from tests.support.rows import rows
-from tests.support.runs import RUNS, machine, stores
 from tests.support.scopes import beside, four, in_threads, unrolled
 
 pytestmark = [pytest.mark.usefixtures("attached")]
@@ -148,23 +144,6 @@ def test_who_takes_the_signal_over_inside_a_block_ends_the_recording_and_not_the
     assert unrolled() == 1
 
 
-@rows("later", LATER)
-@forked
-def test_and_what_was_unread_is_not_told_then(later: str) -> None:
-    context = four(unread="error")
-    with context:
-        LATER[later]()
-        assert unrolled() == 4
-        if later in ("faulthandler", "a handler in Python"):
-            refused(four(unread="error").__enter__, "cannot tell what LLVM reads")
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGSEGV})
-    faulthandler.disable()
-    signal.signal(signal.SIGSEGV, signal.SIG_DFL)
-    with context:
-        assert unrolled() == 4
-    refused(lambda: context.run(int), "did not read")
-
-
 # Threads that block the signal
 
 
@@ -189,28 +168,6 @@ def test_a_thread_that_blocks_the_signal_is_refused_and_others_go_on() -> None:
         look()
         stop.set()
     look()
-
-
-@forked
-def test_so_is_a_run_on_it_of_a_module_that_is_bound() -> None:
-    with binding.create_context() as llvm_context:
-        context = four(unread="error")
-        context.bind(llvm_context)
-
-        def work() -> None:
-            with binding.parse_assembly(COUNTED, llvm_context) as module, machine() as target:
-                for run in RUNS:
-                    refused(partial(run, module), "blocks SIGSEGV")
-                    assert stores(module) == 1
-                refused(lambda: target.emit_object(module), "blocks SIGSEGV")
-                refused(lambda: target.emit_assembly(module), "blocks SIGSEGV")
-
-        blocked(work)
-        with binding.parse_assembly(COUNTED, llvm_context) as module:
-            RUNS[1](module)
-            assert stores(module) == 4
-        optctx.unbind(llvm_context)
-    assert optctx.info()["active_scopes"] == 0
 
 
 # Together with others that handle it

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gc
 import sys
-import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
@@ -13,9 +12,8 @@ from typing import Any
 import pytest
 
 import optctx
-from optctx import OptionContext, ScopeError, attach, record
+from optctx import OptionContext, ScopeError, record
 from optctx.reads import Log
-from tests.support.alone import alone
 from tests.support.processes import forked, in_child
 from tests.support.scopes import eight, four, in_threads, unrolled
 
@@ -144,30 +142,6 @@ def test_a_child_of_fork_goes_on_recording() -> None:
         assert unrolled() == 4
     assert log.reads["unroll-count"].values == (4,)
     in_child(lambda: unrolled() == 1 or sys.exit(1))
-
-
-@pytest.mark.parametrize("where", ["main", "daemon"])
-@alone
-def test_the_process_may_end_inside(where: str) -> None:
-    ready = threading.Event()
-
-    def work() -> None:
-        kept.append(record())
-        kept.append(kept[-1].__enter__())
-        kept.append(OptionContext({"unroll-count": 4}, unread="warn"))
-        kept[-1].__enter__()
-        assert unrolled() == 4
-        ready.set()
-        if where == "daemon":
-            while True:
-                unrolled()
-
-    attach()
-    if where == "daemon":
-        threading.Thread(target=work, daemon=True).start()
-        ready.wait()
-    else:
-        work()
 
 
 @forked

@@ -100,17 +100,6 @@ def test_the_cause_is_that_nothing_reads_the_option() -> None:
     assert unread.cause == "nothing in this library reads it"
 
 
-def test_what_tuning_options_read_is_read_wherever_they_were_made(llvm_context: Any) -> None:
-    context = OptionContext({"licm-mssa-max-acc-promotion": 3})
-    with (
-        binding.parse_assembly(COUNTED, llvm_context) as module,
-        binding.create_pipeline_tuning_options() as made_before,
-    ):
-        with record() as log, context:
-            optctx.run_passes(module, "default<O1>", tuning=made_before)
-        assert log.unread == []
-
-
 OPTNONE = ir_texts.counted("count", "noinline optnone")
 EVERY = (
     "every function is optnone: passes skip them; compile with clang -O1 -Xclang -disable-llvm-passes, or "
@@ -144,25 +133,6 @@ def test_passes_that_skip_every_function_are_the_cause(
     )
     assert [each.partition(": ")[2] for each in caught.value.causes] == [EVERY] * 2
     assert told(lambda: use(OptionContext(given, unread="warn"), lambda: worked_on(OPTNONE, work))) == [text]
-
-
-@rows("text", [OPTNONE + "define void @f() { ret void }", OPTNONE.replace("optnone", '"optnone"')])
-def test_another_function_in_the_block_has_another_cause(text: str) -> None:
-    for works in ([text], [OPTNONE, text], [text, OPTNONE]):
-        with record() as log, record() as inner, OptionContext(IDLE):
-            for each in works:
-                worked_on(each)
-        for [unread] in (log.unread, inner.unread):
-            assert "not in the pipeline" in unread.cause
-        with pytest.raises(UnreadOptionError, match="not in the pipeline"):
-            use(four(**IDLE), lambda works=works: list(map(worked_on, works)))  # type: ignore[misc]
-
-
-def test_what_passes_skip_is_told_for_each_use_and_for_what_is_inherited() -> None:
-    context = OptionContext(IDLE, unread="error")
-    for text, says in ((COUNTED, "not in the pipeline"), (OPTNONE, "is optnone"), (COUNTED, "not in the")):
-        with pytest.raises(UnreadOptionError, match=says), context, OptionContext({"unroll-count": 2}):
-            worked_on(text)
 
 
 # Modes
@@ -308,21 +278,6 @@ def test_a_bound_context_is_judged_when_it_is_unbound(llvm_context: Any) -> None
     [text] = told(lambda: optctx.unbind(llvm_context))
     assert "read 1 of the options" in text
     assert "-slp-threshold=7: " in text
-
-
-def test_bound_to_several_it_is_judged_with_the_last(llvm_context: Any) -> None:
-    context = four()
-    context.bind(llvm_context)
-    with binding.create_context() as other:
-        context.bind(other)
-        optctx.unbind(llvm_context)
-        with binding.parse_assembly(COUNTED, other) as module:
-            optctx.run_passes(module, "function(loop-unroll)")
-        optctx.unbind(other)
-        context.bind(other)
-        with pytest.raises(UnreadOptionError):
-            optctx.unbind(other)
-        assert optctx.bound(other) is None
 
 
 @pytest.mark.usefixtures("attributes")

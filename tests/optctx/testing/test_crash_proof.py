@@ -9,12 +9,11 @@ import subprocess
 import sys
 import threading
 import time
-import warnings
 from collections.abc import Callable
 from typing import Any
 
 import pytest
-from hypothesis import assume, find, given, note, reject, seed, settings
+from hypothesis import assume, given, note, reject, seed, settings
 from hypothesis import strategies as st
 
 import optctx.testing.forked
@@ -121,7 +120,7 @@ def test_hypothesis_tells_failures_apart_and_shrinks_each() -> None:
     assert "noted 100" in notes
 
 
-@pytest.mark.parametrize("above", [True, False])
+@pytest.mark.parametrize("above", [True, pytest.param(False, marks=pytest.mark.long)])
 def test_the_decorator_stands_above_or_below_given(above: bool) -> None:
     def body(number: int) -> None:
         if number > 100:
@@ -135,13 +134,6 @@ def test_the_decorator_stands_above_or_below_given(above: bool) -> None:
     assert "number=101" in notes
     assert notes.count("Fatal Python error") == 1
     assert "pytest" not in caught.value.__notes__[0], "the stack ends with the test"
-
-
-def test_conditions_of_find_are_crash_proof() -> None:
-    def condition(number: int) -> bool:
-        return number > 6
-
-    assert find(st.integers(0, 99), crash_proof(condition)) == 7
 
 
 @pytest.mark.parametrize("drawn", [st.data(), st.functions(like=lambda: None, returns=st.integers())])
@@ -168,29 +160,6 @@ def test_bad_arguments_are_one_error() -> None:
         crash_proof(memory=-1)
 
 
-def test_a_child_of_a_process_whose_threads_compile(attached: None) -> None:
-    from llvmlite import binding
-
-    ended = threading.Event()
-
-    def compiling() -> None:
-        while not ended.is_set():
-            binding.parse_assembly("", binding.create_context()).close()
-
-    threads = [threading.Thread(target=compiling) for _ in range(2)]
-    for thread in threads:
-        thread.start()
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("error")
-            for _ in range(20):
-                assert crash_proof(timeout=60)(binding.get_default_triple)() == binding.get_default_triple()
-    finally:
-        ended.set()
-        for thread in threads:
-            thread.join()
-
-
 def test_docstring_examples() -> None:
     modules = (optctx.testing.forked, optctx.testing.option, optctx.testing.override, optctx.testing.value)
     results = [doctest.testmod(module) for module in modules]
@@ -211,11 +180,6 @@ def run_examples(program: str, number: int) -> None:
     seed(number)(test)()
 
 
-def test_the_first_example_passes(attached: None) -> None:
-    """With fewer examples than it has in the guide."""
-    run_examples(FIRST.replace("deadline=None", "deadline=None, database=None, max_examples=20"), 0)
-
-
 @pytest.mark.long
 @pytest.mark.parametrize("number", range(20))
 @pytest.mark.parametrize("program", [FIRST, EVERYTHING], ids=["unroll", "tuning"])
@@ -227,7 +191,8 @@ def test_the_first_example_passes_within_a_minute_with_every_seed(
     assert time.monotonic() - begun < 60
 
 
-@pytest.mark.parametrize("more", [[], pytest.param(["-n2"], marks=pytest.mark.long)], ids=["", "xdist"])
+@pytest.mark.long
+@pytest.mark.parametrize("more", [[], ["-n2"]], ids=["", "xdist"])
 def test_a_miscompile_a_crash_and_a_hang_are_three_shrunk_failures(tmp_path: Any, more: list[str]) -> None:
     planted = """
 import ctypes

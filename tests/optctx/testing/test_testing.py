@@ -8,14 +8,13 @@ from ctypes import CFUNCTYPE, POINTER, c_int64
 from typing import Any
 
 import pytest
-from hypothesis import Phase, find, given, settings
+from hypothesis import find, given, settings
 from hypothesis import strategies as st
 from llvmlite import binding
 
 from optctx import Option, OptionContext, registry, run_passes
 from optctx.compiling import Job
-from optctx.compiling.facts import INTEGER_RANGES
-from optctx.errors import OptctxError, OptionValueError
+from optctx.errors import OptctxError
 from optctx.testing import (
     Compiler,
     CrashError,
@@ -29,7 +28,7 @@ from optctx.testing import (
     overrides,
     values,
 )
-from optctx.testing.value import _bounds, can_draw
+from optctx.testing.value import can_draw
 from tests.support.examples import examples
 from tests.support.ir_texts import SCALE, X86
 from tests.support.rows import rows
@@ -69,17 +68,6 @@ def test_values_shrink_towards_the_registered_one() -> None:
     assert find(values(option, whole=True), lambda value: value > 1000) == 1001
     with pytest.raises(OptctxError, match="values of 'debug-counter': its type, other, has a parser"):
         values(registry()["debug-counter"])
-
-
-def test_llvms_parsers_take_the_numbers_at_both_ends_and_none_beyond_a_narrower_one() -> None:
-    for option in registry().values():
-        if option.type in INTEGER_RANGES and option.scope != "process":
-            least, most = _bounds(option)
-            for number in (least, most):
-                OptionContext({option.name: number})
-            if (least, most) != INTEGER_RANGES[option.type]:
-                with pytest.raises(OptionValueError):
-                    OptionContext({option.name: most + 1})
 
 
 def test_usual_values_of_every_option_are_taken_and_trusted() -> None:
@@ -142,16 +130,6 @@ def test_options_are_drawn_by_what_reads_them() -> None:
         find(options("unrol-*"), lambda _: True)
 
 
-def test_options_of_other_classes_are_drawn_if_they_are_named() -> None:
-    """They print, write files, end the process or start programs."""
-    with pytest.raises(
-        OptctxError, match=r"'print-\*'\); those that fit are of class code, output, process: "
-    ):
-        find(options("print-*"), lambda _: True)
-    for trust in (["output"], None):
-        assert find(options("print-*", trust=trust), lambda option: option.name == "print-after-all")
-
-
 def test_overrides_shrink_to_the_smallest_set_and_the_smallest_value() -> None:
     drawn = overrides(options("unroll-*"), max_size=3)
     assert find(drawn, lambda _: True) == {}
@@ -160,13 +138,6 @@ def test_overrides_shrink_to_the_smallest_set_and_the_smallest_value() -> None:
     assert find(everything, lambda found: found.get("unroll-count", 0) > 999) == {"unroll-count": 1000}
     named = overrides({"unroll-count": st.integers(1, 8), "inline-threshold": st.just(3)}, min_size=1)
     assert find(named, lambda found: "unroll-count" in found) == {"unroll-count": 1}
-
-
-def test_a_strategy_is_written_as_a_line() -> None:
-    """Hypothesis writes it where a draw ends early, and warns of long ones."""
-    strategy = st.lists(contexts(), min_size=1)
-    assert find(strategy, lambda found: True, settings=settings(phases=[Phase.generate, Phase.shrink]))
-    assert len(repr(strategy)) < 500
 
 
 @examples(20)

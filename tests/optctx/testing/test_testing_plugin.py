@@ -202,6 +202,7 @@ def test_after(llvm_compiler):
     result.stdout.fnmatch_lines("*CrashError: LLVM died without options: *")
 
 
+@pytest.mark.long
 def test_a_process_of_xdist_tells_what_it_did_not_read(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(
         HEAD

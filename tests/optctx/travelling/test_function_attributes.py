@@ -10,7 +10,7 @@ import pytest
 from llvmlite import binding
 
 import optctx
-from optctx import OptctxError, OptionContext, UnknownOptionError, UntrustedOptionWarning, contained, current
+from optctx import OptionContext, UnknownOptionError, UntrustedOptionWarning, current
 from optctx.errors import OptionValueError
 from tests.support.ir_texts import COUNTED, SCALE
 from tests.support.rows import rows
@@ -54,16 +54,6 @@ def test_every_function_sees_its_own_options_on_top_of_the_others(
         run(module)
         assert stores_of_each(module) == {"two": 2, "outside": 4, "none": 3, "seven": 7}
         assert current() is scope
-
-
-def test_what_a_function_reads_counts_for_its_scope_also_after_options_were_set_inside(
-    llvm_context: Any,
-) -> None:
-    text = counted(("own", "-unroll-count=2"))
-    scope = OptionContext({"unroll-threshold": 77}, unread="error")
-    with scope, binding.parse_assembly(text, llvm_context) as module:
-        binding.set_option("", "-slp-threshold=3")
-        optctx.run_passes(module, UNROLL)
 
 
 def test_the_attribute_comes_on_top_of_what_is_bound_to_the_llvm_context(llvm_context: Any) -> None:
@@ -186,16 +176,6 @@ def test_a_bad_attribute_is_an_error_before_anything_runs(
             run(module)
         assert isinstance(caught.value.__cause__, UnknownOptionError)
         assert "unroll-count" in caught.value.__cause__.suggestions
-
-
-def test_a_warning_comes_from_its_own_call_also_if_llvm_refuses_the_module_there(llvm_context: Any) -> None:
-    optctx.attach(attributes="warn")
-    text = counted(("bad", "-unrol-count=2")).replace("entry:", 'entry: call void asm "nonsense", ""()')
-    with binding.parse_assembly(text, llvm_context) as module, machine() as target:
-        with pytest.warns(UntrustedOptionWarning), pytest.raises(OptctxError, match="invalid instruction"):
-            optctx.emit_object(module, target)
-        with contained():
-            binding.set_option("", "-slp-threshold=3")  # warnings are errors
 
 
 # In every target LLVM looks for something that belongs to the module while it works on a function.

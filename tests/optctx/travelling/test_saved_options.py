@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import pathlib
 
 import pytest
@@ -35,19 +34,3 @@ def test_a_file_is_loaded_on_its_base_and_trusted_on_request(tmp_path: pathlib.P
     with pytest.raises(UntrustedOptionError):
         OptionContext.load(file)
     assert OptionContext.load(file, trust=("tuning", "output"))["print-after-all"] is True
-
-
-def test_saving_follows_no_link_that_another_user_could_have_foreseen(tmp_path: pathlib.Path) -> None:
-    """The name of the file that is written first and renamed then."""
-    precious, file = tmp_path / "precious", tmp_path / "best.toml"
-    precious.write_text("precious")
-    for number in (os.getpid(), os.getppid(), 0, 1):
-        for name in (f"{file}.{number}.new", f"{file}.{number}", f"{file}.new", f"{file}.tmp"):
-            if not os.path.lexists(name):
-                os.symlink(precious, name)
-    before = {path.name for path in tmp_path.iterdir()}
-    OptionContext(unroll_count=4).save(file)
-    assert precious.read_text() == "precious"
-    assert OptionContext.load(file)["unroll-count"] == 4
-    assert not file.is_symlink()
-    assert {path.name for path in tmp_path.iterdir()} == before | {file.name}

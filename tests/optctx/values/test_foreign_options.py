@@ -7,15 +7,11 @@ import pathlib
 import pytest
 
 from optctx import OptionContext, contained, current, drift, lookup, registry, watch
-from optctx._native import Kind
 from optctx.engine.attach import attach
-from optctx.engine.published import aliases_of
 from optctx.errors import ContainmentWarning, UnknownOptionError
-from optctx.image.abi import OptionType
-from optctx.image.options import RegisteredOption
 from tests.support.alone import alone
 from tests.support.cpp_build import SHARED, Build
-from tests.support.foreign_options import INITIAL, NAME, ForeignLibrary, shown_names
+from tests.support.foreign_options import INITIAL, NAME, ForeignLibrary
 from tests.support.native_interface import NativeScope
 from tests.support.processes import forked
 from tests.support.scopes import four, reset_all, set_option, unrolled
@@ -93,14 +89,6 @@ def test_a_library_that_was_unloaded_leaves_nothing_that_is_read(library: pathli
     check_refused(UNKNOWN)
 
 
-@alone
-def test_attaching_passes_over_an_option_of_a_library_that_was_unloaded(library: pathlib.Path) -> None:
-    foreign = ForeignLibrary(library)
-    foreign.register()
-    foreign.unload()
-    check_refused(UNKNOWN)
-
-
 @forked
 def test_llvms_setters_reach_it_inside_scopes_too(library: pathlib.Path) -> None:
     foreign = ForeignLibrary(library)
@@ -117,28 +105,3 @@ def test_llvms_setters_reach_it_inside_scopes_too(library: pathlib.Path) -> None
         assert foreign.read() == 5  # as every option that contexts refuse
     reset_all()
     assert foreign.read() == INITIAL
-
-
-def test_an_alias_of_an_alias_is_a_name_of_the_option_that_both_lead_to() -> None:
-    of = {"own": 0, "alias": 1, "alias-of-alias": 2}  # name -> address of what it stands for
-    made = {
-        address: RegisteredOption((name,), address, None, OptionType(Kind.uint32), 0)
-        for address, name in enumerate(of, 1)
-    }
-    for option, target in zip(made.values(), of.values(), strict=True):
-        option.alias_of = target
-    assert aliases_of(made) == {1: ["alias", "alias-of-alias"]}
-
-
-@forked
-def test_the_map_that_a_scope_shows_follows_what_is_registered(library: pathlib.Path) -> None:
-    foreign = ForeignLibrary(library)
-    attach()
-    foreign.register("second")
-    foreign.remove()
-    foreign.register("first")
-    with contained():
-        assert {"first", "second"} & shown_names() == {"first"}
-        foreign.remove()
-        foreign.register("second")  # where it was before: the head of LLVM's map is the same
-        assert {"first", "second"} & shown_names() == {"second"}

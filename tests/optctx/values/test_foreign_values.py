@@ -5,19 +5,13 @@ from __future__ import annotations
 import decimal
 import enum
 import fractions
-import pathlib
-from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 
-from optctx import OptctxError, OptionContext, OptionTypeError
-from optctx.compiling import FreshProcess, Job, compile_job
+from optctx import OptctxError, OptionContext
 from optctx.engine.attach import attach
-from tests.support.ir_texts import SCALE, X86
-from tests.support.rows import rows
 from tests.support.scopes import process_state
 
 
@@ -148,74 +142,9 @@ def test_a_value_counts_as_the_python_value_that_it_holds(names: list[str]) -> N
     assert taken >= {repr(same) for _, same in HELD}
 
 
-def test_llvm_compiles_under_them_as_a_fresh_process_does(fresh: FreshProcess) -> None:
-    class Switch(enum.Enum):
-        OFF = "false"
-
-    job = Job(SCALE, triple=X86, emit="assembly")
-    plain = fresh.compile(job)
-    for value, text in ((np.bool_(False), "false"), (Switch.OFF, "false"), (np.array(False), "false")):
-        wanted = fresh.compile(replace(job, options=(f"-vectorize-loops={text}",)))
-        assert wanted != plain
-        with OptionContext({"vectorize-loops": value}, base="defaults"):
-            assert compile_job(job) == wanted
-    wanted = fresh.compile(replace(job, options=("-unroll-count=7",)))
-    assert wanted != plain
-    for count in (np.uint8(7), np.int64(7), np.array(7), np.str_("7")):
-        with OptionContext({"unroll-count": count}, base="defaults"):
-            assert compile_job(job) == wanted
-
-
 def test_any_other_value_is_one_error_and_changes_nothing(names: list[str]) -> None:
     before = process_state()
     for name in names:
         for value in REFUSED:
             assert outcome(name, value) in ("OptionTypeError", "OptionValueError")
     assert process_state() == before
-
-
-def test_a_path_is_no_text(names: list[str]) -> None:
-    for name in names:
-        assert outcome(name, pathlib.Path("8")) == "OptionTypeError"
-
-
-@pytest.mark.parametrize("text", ["\x1b[31m", "a\nb", "\u202e8", "a\x07", "\x9b"])
-def test_a_message_has_no_character_that_acts_on_a_terminal(names: list[str], text: str) -> None:
-    for name in names:
-        outcome(name, text)  # looks at the message
-        outcome(name, [text, text])
-    attempts: list[Callable[[], object]] = [
-        lambda: OptionContext({text: 1}),
-        lambda: OptionContext.from_args(f"-{text}"),
-    ]
-    for wrong in attempts:
-        with pytest.raises(OptctxError) as refused:
-            wrong()
-        assert str(refused.value).isprintable()
-
-
-@rows(
-    ("argument", "value"),
-    [
-        (argument, value)
-        for argument in ("base", "unread")
-        for value in (np.array([1, 2]), raising("__eq__"), np.bool_(True), Frame())
-    ],
-)
-def test_a_mode_is_a_word(argument: str, value: Any) -> None:
-    with pytest.raises(OptionTypeError) as refused:
-        OptionContext({"unroll-count": 4}, **{argument: value})
-    assert argument in str(refused.value)
-    assert str(refused.value).isprintable()
-
-
-def test_names_and_lookups_take_members_of_an_enum_and_nothing_odd() -> None:
-    class Name(str, enum.Enum):  # noqa: UP042
-        UNROLL = "unroll-count"
-
-    context = OptionContext({Name.UNROLL: np.uint8(4)})
-    assert context == OptionContext(unroll_count=4)
-    assert context[Name.UNROLL] == context["unroll-count"] == 4
-    for odd in (np.array([1]), raising("__eq__")):
-        with pytest.raises(OptionTypeError):
-            context.get("unroll-count", odd)  # type: ignore[call-overload]

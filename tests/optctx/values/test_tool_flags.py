@@ -30,7 +30,6 @@ PATTERNS = {
 }
 REPORTED = ("fp-contract", "function-sections", "frame-pointer", "float-abi", "march", "mattr", "fPIC")
 SOME_LLVMS_HAVE = {"ffast-math", "vector-library"}
-OWN_FLAGS = {"code-model", "load", "passes", "triple"}  # of `optctx sweep`
 DOORS: list[Callable[[str], object]] = [
     lambda name: OptionContext({name: "on"}),
     lambda name: OptionContext.from_args([f"-{name}=on"]),
@@ -46,17 +45,18 @@ def test_each_name_gets_the_programs_that_have_it_and_what_does_the_same(
     assert len(NAMES) > 150
     before = process_state()
     assert NAMES.keys() & set(registry()) <= SOME_LLVMS_HAVE
-    for name, programs in {**NAMES, **PATTERNS}.items():
-        if name in registry():
-            continue
-        found = {answer(door, name) for door in DOORS}
-        assert main(["record", "kernel.ll", "--set", f"{name}=on"]) == 2
-        found.add(capfd.readouterr().err.removeprefix("optctx: ").removesuffix("\n"))
+    known = {**NAMES, **PATTERNS}
+    for name in sorted({*list(NAMES)[::4], *REPORTED, *PATTERNS} - {*registry()}):
+        programs, some = known[name], name in PATTERNS or name in REPORTED  # others at one door
+        found = {answer(door, name) for door in (DOORS if some else DOORS[:1])}
+        if some:
+            assert main(["record", "kernel.ll", "--set", f"{name}=on"]) == 2
+            found.add(capfd.readouterr().err.removeprefix("optctx: ").removesuffix("\n"))
         [said] = found
         stated = SENTENCE.fullmatch(said.removeprefix(f"no LLVM option is called {name!r}: "))
         assert stated is not None, said
         assert stated.groups() == (name, programs)
-        if len(name) > 1 and name not in OWN_FLAGS:
+        if some:
             assert main(["sweep", "kernel.ll", f"--{name}=on"]) == 2
             words = f"optctx: `optctx sweep` does not take '--{name}=on': {stated[0]}\n"
             assert capfd.readouterr() == ("", words)

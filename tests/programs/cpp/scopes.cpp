@@ -3,8 +3,6 @@
 #include <optctx/optctx.hpp>
 
 #include <cstdint>
-#include <cstdio>
-#include <cstdlib>
 #include <exception>
 #include <memory>
 #include <stdexcept>
@@ -37,7 +35,6 @@ const char* said(Work work) {
 
 std::unique_ptr<optctx::OptionContext> prepared;
 std::vector<std::unique_ptr<optctx::Scope>> open;
-std::unique_ptr<optctx::Scope> at_exit;
 
 }  // namespace
 
@@ -165,18 +162,6 @@ const char* leave(std::size_t at) {
 }
 const char* forget() {
     return said([] { open.clear(); });
-}
-// When the C library runs destructors, which is long after Python has ended.
-const char* until_exit() {
-    return said([] {
-        at_exit = std::make_unique<optctx::Scope>(Settings{{"unroll-count", "4"}});
-        prepared = std::make_unique<optctx::OptionContext>(Settings{});
-        std::atexit([] {
-            std::puts(said([] { const optctx::Scope late{{"unroll-count", "8"}}; }));
-            std::puts(said([] { const optctx::Scope late(*prepared); }));
-            std::fflush(stdout);
-        });
-    });
 }
 
 }  // extern "C"

@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import pathlib
 import sys
 import threading
-import warnings
-from collections.abc import Callable
 
 import pytest
 
-from optctx.lab.command.console import doors, say
 from optctx.lab.command.main import main
 from optctx.wording import printable
 from tests.support.command_lines import command_line
 from tests.support.ir_texts import X86
-from tests.support.rows import rows
 
 # A title of the window, a colour, a mark that turns the direction of writing, the control sequence of C1,
 # markup of rich, a line that looks like one of the command's, and what erases a line.
@@ -37,20 +32,15 @@ MODULES = {
     "sound.ll": SOUND,
 }
 QUICK = [f"--llc=-mtriple={X86}", "--passes", "default<O1>"]
-# `rank` and `tune` read, judge and compile as these do, by the same code.
+# The other commands read, judge and compile as these do, by the same code.
 COMMANDS: dict[str, list[str]] = {
     "record, a line": ["record", "parsed.ll"],
     "record, a name": ["record", "name.ll"],
     "record, a processor": ["record", "cpu.ll", *QUICK],
     "record, assembly": ["record", "asm.ll", *QUICK],
-    "sweep, a line": ["sweep", "parsed.ll"],
-    "tune, assembly": ["tune", "asm.ll", *QUICK, "--try", "unroll-count=1,2"],
     "sweep, rows": ["sweep", "asm.ll", *QUICK, "--try", "unroll-count=1,2"],
-    "sweep, a processor": ["sweep", "cpu.ll", *QUICK],
     "no such file": ["record", EVIL],
-    "no such option": ["options", EVIL],
     "no such command": [EVIL],
-    "no such argument": ["options", f"--{EVIL}"],
 }
 
 
@@ -85,30 +75,6 @@ def check_harmless(out: str, err: str) -> None:
     assert [line for line in err.splitlines() if not line.startswith("optctx: ")] == []
     assert not any(line.lstrip().startswith("optctx: ") for line in out.splitlines())
     assert [line for line in err.splitlines() if line.startswith("optctx: all is well")] == []
-
-
-@pytest.mark.usefixtures("attached", "inside")
-def test_no_byte_of_a_kept_trial_acts_on_a_terminal(capfdbinary: pytest.CaptureFixture[bytes]) -> None:
-    command = ["sweep", "sound.ll", *QUICK, "--keep", "kept", "--verify"]
-    assert main(command) == 0
-    kept, evil = pathlib.Path("kept"), json.dumps(EVIL)
-    text = kept.read_text()
-    for yes, no in (
-        ('"error": ""', f'"error": {evil}'),
-        ('"difference": ""', f'"difference": {evil}'),
-        ('"state": "ok"', '"state": "failed"'),
-        ('"agrees": true', '"agrees": false'),
-    ):
-        assert yes in text
-        text = text.replace(yes, no)
-    kept.write_text(text)
-    capfdbinary.readouterr()
-    assert main(command) == 1
-    out, err = (text.decode() for text in capfdbinary.readouterr())
-    check_harmless(out, err)
-    assert "DIFFERS" in out
-    assert "\\x1b" in out
-    assert "\\x1b" in err
 
 
 @pytest.mark.usefixtures("inside")
@@ -152,27 +118,6 @@ def test_a_terminal_shows_how_much_is_done(folder: pathlib.Path) -> None:
     assert (ended.status, ended.err) == (0, "")
     assert b"compiling" in shown
     assert b"2/2" in shown
-
-
-@rows(
-    "write",
-    [
-        lambda: print(EVIL, file=sys.stderr),
-        lambda: sys.stdout.write(EVIL),
-        lambda: say(EVIL),
-        lambda: sys.stderr.write(warnings.formatwarning(EVIL, UserWarning, EVIL, 1)),
-        lambda: os.write(2, EVIL.encode()),
-    ],
-)
-def test_code_that_knows_nothing_of_it_passes_the_door_as_well(
-    write: Callable[[], object], capfdbinary: pytest.CaptureFixture[bytes]
-) -> None:
-    with doors(sys.stdout):
-        write()
-        sys.stdout.flush()
-    text = b"".join(capfdbinary.readouterr()).decode()
-    assert "[bold]x[/bold]" in text
-    assert [each for each in text if not each.isprintable() and each != "\n"] == []
 
 
 def test_a_text_for_a_person_is_one_line_of_printable_characters() -> None:

@@ -6,19 +6,15 @@ import contextlib
 import io
 import json
 import pathlib
-import re
 import sys
 
 import pytest
-from rich.console import Console
 
 from optctx import OptionContext
 from optctx.lab.command.groups import Base, Input
-from optctx.lab.command.main import main, make_parser, parse
-from optctx.lab.rich_table import Table
+from optctx.lab.command.main import main, make_parser
 from tests.support.alone import alone
 from tests.support.ir_texts import COUNTED, UNROLL, X86
-from tests.support.rows import rows
 
 pytestmark = pytest.mark.usefixtures("attached")
 
@@ -51,20 +47,6 @@ def test_options_of_a_file_count_below_those_of_the_command_line(
     assert [each["name"] for each in found["unread"]] == ["hexagon-bit"]
 
 
-@rows(
-    ("words", "name"),
-    [
-        ("sweep x --try", "tries"),
-        ("record x --set", "settings"),
-        ("time x --against", "against"),
-        ("tune x --llc", "llc"),
-    ],
-)
-def test_what_begins_with_a_dash_behind_such_a_flag_is_its_value(words: str, name: str) -> None:
-    found = getattr(parse([*words.split(), "-unroll-count=4"]), name)
-    assert found in ("-unroll-count=4", ["-unroll-count=4"])
-
-
 NOISY = 'define void @f{0}() "target-features"="+no{0}" {{\n  ret void\n}}\n'
 
 
@@ -80,30 +62,6 @@ def test_quiet_and_verbose_say_less_and_more_of_what_llvm_prints(
     assert len(said["-v"]) >= 30
     assert said["--format=table"][-1].endswith("-v shows them")
     assert len(said["--format=table"]) == 21
-
-
-@rows("ruled", [False, True])
-def test_a_narrow_terminal_does_without_columns_and_breaks_no_word(ruled: bool) -> None:
-    row = ("unroll-count", "4", "0123456789abcdef" * 2, "failed")
-    headings = ("option", "value", "digest", "error")
-    made = Table(headings, [row, None], whole=("option",), least=("digest", "error"), ruled=ruled)
-
-    def printed(width: int, made: Table = made) -> list[list[str]]:
-        text = io.StringIO()
-        Console(file=text, width=width).print(made.fitted(width))
-        assert max(map(len, text.getvalue().splitlines())) <= width
-        lines = [re.split(" {2,}|[\u2502\u2503]", line) for line in text.getvalue().splitlines()]
-        found = [[cell.strip() for cell in line if cell.strip()] for line in lines]
-        return [line for line in found if "\u2501" not in line[0] and "\u2500" not in line[0]]
-
-    assert [headings[0], headings[1], headings[3]] in printed(60)
-    assert [row[0], row[1], row[3]] in printed(60)
-    assert list(row) in printed(200)
-    for width in range(33, 90):
-        words = {word for line in printed(width) for word in line}
-        assert {headings[0], row[0], row[1], row[3]} <= words <= {*headings, *row}, width
-    folded = Table(headings[:1], [row[:1]], whole=headings[:1], ruled=ruled)
-    assert "".join(word for [word] in printed(10, folded)) == headings[0] + row[0]
 
 
 def test_the_command_line_has_at_most_25_flags() -> None:

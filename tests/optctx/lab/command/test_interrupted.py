@@ -5,14 +5,11 @@ from __future__ import annotations
 import contextlib
 import os
 import pathlib
-import pkgutil
 import re
 import signal
 import subprocess
-import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
 
 import pytest
 
@@ -22,7 +19,7 @@ from optctx.lab.trial import read_trials
 from tests.support.endless import LIST, SCALED, endless, reached
 from tests.support.interrupted_commands import STATUS, Ended, interrupted, moments
 from tests.support.ir_texts import SCALE
-from tests.support.processes import SECONDS, wait_for
+from tests.support.processes import wait_for
 
 # What ends of what is under way, and how the line begins that says so.
 SAID = {
@@ -151,46 +148,3 @@ def test_an_interrupt_that_a_finaliser_swallows_comes_again(
         assert signal.getsignal(number) is signal.default_int_handler
     finally:
         signal.signal(number, before)
-
-
-@pytest.mark.parametrize("place", ["main.prepare_streams", "main.doors"])
-def test_an_interrupt_of_a_command_that_begins_is_one_line(
-    place: str, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-) -> None:
-    path = f"optctx.lab.command.{place}"
-    original = pkgutil.resolve_name(path)
-
-    def end(*arguments: Any) -> Any:
-        result = original(*arguments)
-        monkeypatch.undo()
-        os.kill(os.getpid(), signal.SIGTERM)
-        return result
-
-    before = [signal.getsignal(number) for number in STATUS], sys.unraisablehook
-    monkeypatch.setattr(path, end)
-    assert main(["options"]) == STATUS[signal.SIGTERM]
-    assert capfd.readouterr() == ("", "optctx: interrupted\n")
-    assert ([signal.getsignal(number) for number in STATUS], sys.unraisablehook) == before
-
-
-LATE = """
-import os, signal, sys
-from optctx.program import main
-
-number = int(sys.argv.pop(1))
-signal.signal(number, signal.SIG_DFL)
-
-class Late:
-    def __del__(self, kill=os.kill, this=os.getpid(), number=number):
-        kill(this, number)
-
-late = Late()  # goes with its module, when Python has given up its own signal handlers
-sys.exit(main())
-"""
-
-
-@pytest.mark.parametrize("number", SOME)
-def test_a_signal_while_the_interpreter_ends_leaves_the_exit_status(number: int) -> None:
-    words = [sys.executable, "-c", LATE, str(int(number)), "options", "no-such-option"]
-    ended = subprocess.run(words, capture_output=True, text=True, timeout=SECONDS)
-    assert (ended.returncode, ended.stderr.count("\n")) == (2, 1)
