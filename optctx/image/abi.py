@@ -23,6 +23,7 @@ _NAMES = {
     Kind.character: "char",
     Kind.string: "string",
     Kind.long_string: "string",
+    Kind.libcxx_string: "string",
     Kind.enumeration: "enum",
     Kind.list: "list",
     Kind.bits: "bits",
@@ -50,6 +51,7 @@ _SIZES = {
     Kind.character: 1,
     Kind.string: 8,
     Kind.long_string: 32,
+    Kind.libcxx_string: 24,
 }
 
 
@@ -62,6 +64,7 @@ class OptionType(NamedTuple):
     alias: bool = False
     registry_parser: bool = False  # the value is a pointer; the choices come from a registry of passes
     supported: bool = True  # False: a layout that is not known here
+    libcxx: bool = False  # its class has parts of libc++'s
 
     @property
     def readable(self) -> bool:
@@ -83,6 +86,7 @@ def parse_vtable_name(name: str, enumerated: bool) -> OptionType:
             external=match["external"] == "1",
             registry_parser=mangled_names.REGISTRY_PARSER in match["parser"],
             supported=_is_known(mangled),
+            libcxx=mangled_names.LIBCXX in name,
         )
     if match := re.fullmatch(mangled_names.LIST, name):
         # "<element>b<parser>": the b is the storage class `bool`, that is: internal.
