@@ -19,6 +19,7 @@ enum class Subject : std::uint8_t {
     function,
     llvm_context_that_begins,  // gets the next binding that this thread expects
     llvm_context_that_ends,
+    contents_that_end,  // of an LLVMContext: its LLVMContextImpl
     machine,     // a TargetMachine; the function is called for the machine in force, and is a run of its own
     unfinished,  // works for a function with Skip::leave_unfinished; skipped if that was skipped
 };

@@ -64,7 +64,6 @@ class OptionType(NamedTuple):
     alias: bool = False
     registry_parser: bool = False  # the value is a pointer; the choices come from a registry of passes
     supported: bool = True  # False: a layout that is not known here
-    libcxx: bool = False  # its class has parts of libc++'s
 
     @property
     def readable(self) -> bool:
@@ -86,7 +85,6 @@ def parse_vtable_name(name: str, enumerated: bool) -> OptionType:
             external=match["external"] == "1",
             registry_parser=mangled_names.REGISTRY_PARSER in match["parser"],
             supported=_is_known(mangled),
-            libcxx=mangled_names.LIBCXX in name,
         )
     if match := re.fullmatch(mangled_names.LIST, name):
         # "<element>b<parser>": the b is the storage class `bool`, that is: internal.

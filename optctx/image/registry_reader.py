@@ -51,6 +51,11 @@ class ImageRegistry(NamedTuple):
     value_offset: int
     options: list[RegisteredOption]
 
+    @property
+    def is_libcxx(self) -> bool:
+        """Whether the library uses libc++."""
+        return any(option.type.kind == Kind.libcxx_string for option in self.options)
+
 
 class _Parser(NamedTuple):
     """A parser that lists choices, in each option of a class: bytes to it, bytes from the image's base to its

@@ -102,6 +102,10 @@ def make_plan(survey: Survey, references: References) -> Plan:
     for part in survey.reporting:
         plan.add(Region(part.address, part.size, Role.runtime))
     _give_slots(plan, uses)
+    if survey.registry.is_libcxx:
+        for region in plan.regions:
+            if region.ownership == Ownership.shared_pointer:
+                region.ownership = Ownership.libcxx_shared_pointer
     _add_state(plan, survey.state)
     _add_tables(plan)
     if printing is not None:
@@ -256,6 +260,5 @@ def _ownership(option: RegisteredOption) -> Ownership:
     if kind == _LIST:
         return _LISTS.get(option.type.element, Ownership.list)
     if kind == _OTHER and option.type.external and option.variable_size == 16:
-        # the pass-remarks family: a std::shared_ptr<Regex>
-        return Ownership.libcxx_shared_pointer if option.type.libcxx else Ownership.shared_pointer
+        return Ownership.shared_pointer  # the pass-remarks family: a std::shared_ptr<Regex>
     return _NOTHING_OWNED

@@ -221,7 +221,6 @@ COMPILING: Final = {
     },
 }
 
-LIBCXX: Final = "NSt3__1"  # how the names of libc++'s classes begin, of its first ABI
 # The types of options, as the names of their vtables have them.
 SCALARS: Final = {
     "b": Kind.boolean,
@@ -237,11 +236,10 @@ SCALARS: Final = {
     "c": Kind.character,
     "Ss": Kind.string,  # the copy-on-write std::string
     "NSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEE": Kind.long_string,  # libstdc++'s newer one
-    f"{LIBCXX}12basic_stringIcNS2_11char_traitsIcEENS2_9allocatorIcEEEE": Kind.libcxx_string,
+    "NSt3__112basic_stringIcNS2_11char_traitsIcEENS2_9allocatorIcEEEE": Kind.libcxx_string,
 }
-UNKNOWN_LAYOUT: Final = (
-    r"^St3set|^NSt3__13set|basic_string|__cxx11"  # in the names of other classes, which are refused
-)
+# In the names of other classes, which are refused.
+UNKNOWN_LAYOUT: Final = r"^St3set|^NSt3__13set|basic_string|__cxx11"
 STANDARD_CLASS: Final = ("St", "NSt")  # how the names of the standard library's classes begin
 REGISTRY_PARSER: Final = "RegisterPassParser"
 
