@@ -28,7 +28,6 @@ from optctx.errors import (
     ContextMismatchWarning,
 )
 from optctx.hosts.llvmlite import llvmlite_image
-from optctx.hosts.llvmlite.objects import llvm_context_address
 from optctx.image.facts.interceptions import Work
 from optctx.image.survey import find_functions
 from optctx.plan import called, find_entrances
@@ -277,7 +276,7 @@ def test_a_binding_ends_with_the_contents_of_its_llvm_context(llvm_context: Any)
     """As where compilers put the destructor of LLVMContext into its callers."""
     engine = attach()
     OptionContext({"unroll-count": COUNT}).bind(llvm_context)
-    [contents] = read_words(llvm_context_address(llvm_context), 1)
+    [contents] = read_words(ctypes.cast(llvm_context._ptr, ctypes.c_void_p).value or 0, 1)
     before, _, _ = interceptors()
     call = ctypes.CFUNCTYPE(ctypes.c_uint64, ctypes.c_uint32, ctypes.c_void_p)(before)
     entry = pack_interception(engine.index, 0, Work(Subject.contents_that_end))
