@@ -156,7 +156,7 @@ def in_libcxx(tmp_path: pathlib.Path, work: Callable[[Small], object]) -> None:
 
 def test_each_instruction_that_clang_reads_with_is_redirected(tmp_path: pathlib.Path) -> None:
     def seen(small: Small) -> list[int]:
-        found = (ctypes.c_uint * 10)()
+        found = (ctypes.c_uint * 11)()
         small.library.instructions_seen(found)
         return list(found)
 
@@ -170,6 +170,7 @@ def test_each_instruction_that_clang_reads_with_is_redirected(tmp_path: pathlib.
             count,
             count,
             (1 - count) % 2**32,
+            count,
             count,
             (100_000 * count) % 2**32,
         ]

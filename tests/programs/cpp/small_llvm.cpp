@@ -316,6 +316,10 @@ static opt<std::__1::shared_text, true, parser<Text>> Remarks("remarks", Pattern
 
 static const unsigned& read() { return cl::Read; }
 
+// As clang makes a constructor for one static option of a function, which runs once.
+[[gnu::used]] static void construct() asm("_ZN4llvm2cl3optIjLb0ENS0_6parserIjEEEC2IJA5_cNS0_4descEEEEDpRKT_");
+static void construct() { asm volatile("movq $0, %0" : "=m"(*reinterpret_cast<void**>(&cl::Read))); }
+
 // A part that clang has put elsewhere, because it is seldom executed.
 [[gnu::noinline]] static unsigned cold_part() asm("instructions_seen.cold.1");
 static unsigned cold_part() {
@@ -334,7 +338,8 @@ extern "C" void instructions_seen(unsigned* seen) {
     asm volatile("movl $0, %0; cmpl %0, %0; cmovel %1, %0" : "=&r"(seen[6]) : "m"(read()) : "cc");
     asm volatile("movl $1, %0; subl %1, %0" : "=&r"(seen[7]) : "m"(read()) : "cc");
     asm volatile("leaq %1, %%rcx; movl (%%rcx), %0" : "=r"(seen[8]) : "m"(read()) : "rcx");
-    seen[9] = cold_part();
+    asm volatile("movaps %1, %%xmm1; movd %%xmm1, %0" : "=r"(seen[9]) : "m"(read()) : "xmm1");
+    seen[10] = cold_part();
 }
 
 extern "C" const char* pattern_seen() {
