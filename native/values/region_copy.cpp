@@ -306,14 +306,16 @@ void release_value(const Region& region, void* object) {
 void give_string(const Region& region, void* object, const void* from, Characters& own) {
     OwnString held(region.ownership, value_of(region, object));
     const OwnString wanted(region.ownership, value_of(region, from));
-    // LLVM has freed the characters and taken others, which are as good.
-    if (held.data() != nullptr && !held.is_local() && held.data() != own.data) own = {held.data(), held.capacity()};
+    // LLVM has freed the characters, or moved them elsewhere. Others that it has taken are as good.
+    if (own.held && held.data() != own.data) own = {};
+    if (held.data() != nullptr && !held.is_local()) own = {held.data(), held.capacity()};
     std::memcpy(value_of(region, object), value_of(region, from), OwnString::bytes(region.ownership));
     held.relocate(wanted);
-    if (held.is_local()) return;
+    own.held = !held.is_local();
+    if (!own.held) return;
     if (own.data == nullptr || own.capacity < wanted.size()) {
         const std::size_t capacity = wanted.size() | 1;  // odd, as libc++ has it
-        own = {static_cast<char*>(::operator new(capacity + 1)), capacity};
+        own = {static_cast<char*>(::operator new(capacity + 1)), capacity, true};
     }
     std::memcpy(own.data, wanted.data(), wanted.size() + 1);
     held.lead_to(own.data, own.capacity);

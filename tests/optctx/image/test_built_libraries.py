@@ -128,7 +128,7 @@ def test_each_kind_of_option_is_read_from_the_scope_of_its_thread(library: pathl
 
 
 def test_what_the_library_writes_to_its_text_ends_with_the_scope(library: pathlib.Path) -> None:
-    """It assigns in place, or frees the characters and takes others."""
+    """It assigns in place, frees the characters and takes others, or moves them."""
 
     def one(small: Small, seed: int) -> None:
         draw = random.Random(seed)
@@ -139,7 +139,8 @@ def test_what_the_library_writes_to_its_text_ends_with_the_scope(library: pathli
                 with context:
                     assert small.seen() == str(values)
                     for _ in range(3):
-                        small.library.assign_text(written := draw.choice(TEXTS).encode())
+                        write = draw.choice((small.library.assign_text, small.library.move_text))
+                        write(written := draw.choice(TEXTS).encode())
                         assert small.seen() == str(Values(own_text=written.decode()))
 
     def work(small: Small) -> None:

@@ -29,6 +29,12 @@ public:
         if (this != &other) assign(other.data(), other.size());
         return *this;
     }
+    basic_string& operator=(basic_string&& other) {
+        let_go();
+        std::memcpy(static_cast<void*>(this), &other, sizeof *this);
+        other.short_.twice_size = 0;
+        return *this;
+    }
     ~basic_string() { let_go(); }
 
     void assign(const C* text, std::size_t size) {

@@ -301,6 +301,8 @@ extern "C" void assign_text(const char* text) {
     const_cast<Text&>(static_cast<const Text&>(OwnText)).assign(text, std::strlen(text));
 }
 
+extern "C" void move_text(const char* text) { const_cast<Text&>(static_cast<const Text&>(OwnText)) = Text(text); }
+
 #ifdef LIBCXX
 namespace llvm::cl {
 // As clang reads an option: into registers of every kind, as an operand beside a constant, and by its address.
