@@ -2,6 +2,7 @@
 
 #include "image/layouts.hpp"
 #include "os/fork_locks.hpp"
+#include "values/strings.hpp"
 
 #include <algorithm>
 #include <cstddef>
@@ -24,7 +25,8 @@ bool is_value(const values::Region& region) noexcept {
 
 }  // namespace
 
-// The block that the written regions are copied to, and the characters of the newer strings in it, by their order.
+// The block that the written regions are copied to, and the characters of the strings in it that have some of their
+// own, by their order.
 struct Copies {
     std::unique_ptr<values::Block> block;
     std::vector<values::Characters> characters;
@@ -61,8 +63,9 @@ struct CopyPlan {
     Offsets hot_words{};
     std::size_t state_from = 0;
     std::size_t occurrences_from = 0;
-    std::vector<std::uint32_t> string_slots{};       // of the first hot words
-    std::vector<std::uint32_t> long_string_slots{};  // of newer strings, which are compared and given as a whole
+    std::vector<std::uint32_t> string_slots{};  // of the first hot words
+    std::vector<std::uint32_t>
+        own_string_slots{};  // of those with characters of their own, compared and given as a whole
 
 private:
     Offsets strings_{};
@@ -72,9 +75,9 @@ private:
 
     void add_hot_words(std::uint32_t slot, const values::Region& region) {
         const auto word = [begin = at[slot]](std::size_t offset) { return static_cast<std::uint32_t>(begin + offset); };
-        if (region.ownership == values::Ownership::long_string) long_string_slots.push_back(slot);
+        if (values::is_own_string(region.ownership)) own_string_slots.push_back(slot);
         if (region.role != values::Role::option) {
-            if (region.ownership == values::Ownership::long_string) return;
+            if (values::is_own_string(region.ownership)) return;
             if (!region.pointers.empty()) return;  // a constant table
             Offsets& words = region.role == values::Role::state ? state_ : values_;
             for (std::size_t offset = 0; offset < region.size; offset += word_size) words.push_back(word(offset));
@@ -85,7 +88,7 @@ private:
         if (region.ownership == values::Ownership::string) {
             strings_.push_back(word(region.value_offset));
             string_slots.push_back(slot);
-        } else if (region.ownership != values::Ownership::long_string) {
+        } else if (!values::is_own_string(region.ownership)) {
             values_.push_back(word(region.value_offset));
         }
     }
@@ -110,7 +113,7 @@ Copies take_copies(CopyPlan& plan) {
     if (plan.idle.empty()) {
         plan.idle.reserve(plan.blocks + 1);  // for all of them: giving one back cannot fail
         Copies made{std::make_unique<values::Block>(plan.bytes),
-                    std::vector<values::Characters>(plan.long_string_slots.size())};
+                    std::vector<values::Characters>(plan.own_string_slots.size())};
         ++plan.blocks;
         return made;
     }
@@ -159,7 +162,7 @@ void Storage::copy() {
     for (const std::uint32_t slot : plan_.slots) {
         const values::Region& region = regions_[slot];
         std::uint8_t* copy = object(slot);
-        if (region.ownership == values::Ownership::long_string) {
+        if (values::is_own_string(region.ownership)) {
             give_string(slot, view_[slot]);
         } else {
             values::copy_object(region, view_[slot], copy);
@@ -176,10 +179,10 @@ void Storage::copy() {
     note_pristine();
 }
 
-// Give the copy of a region with a newer string all that `from` has.
+// Give the copy of a region with such a string all that `from` has.
 void Storage::give_string(std::uint32_t slot, const void* from) {
     values::copy_but_string(regions_[slot], from, object(slot));
-    const auto& slots = plan_.long_string_slots;
+    const auto& slots = plan_.own_string_slots;
     const auto at = static_cast<std::size_t>(std::lower_bound(slots.begin(), slots.end(), slot) - slots.begin());
     string_sources_.resize(slots.size());
     string_sources_[at] = from;
@@ -202,8 +205,8 @@ void Storage::reset() {
         std::memcpy(word, &pristine_[i], word_size);
         values::share_value(regions_[plan_.string_slots[i]], object(plan_.string_slots[i]));
     }
-    for (std::size_t i = 0; i < plan_.long_string_slots.size(); ++i) {
-        const std::uint32_t slot = plan_.long_string_slots[i];
+    for (std::size_t i = 0; i < plan_.own_string_slots.size(); ++i) {
+        const std::uint32_t slot = plan_.own_string_slots[i];
         values::give_string(regions_[slot], object(slot), string_sources_[i], copies_->characters[i]);
     }
     // Most of what entering a scope costs. The compiler cannot know that no word is a member of the vectors.
@@ -220,8 +223,8 @@ bool Storage::is_written() const noexcept {
             if (std::memcmp(written_->data() + plan_.hot_words[i], &pristine_[i], word_size) != 0) return false;
         return true;
     };
-    for (std::size_t i = 0; i < plan_.long_string_slots.size(); ++i) {
-        const std::uint32_t slot = plan_.long_string_slots[i];
+    for (std::size_t i = 0; i < plan_.own_string_slots.size(); ++i) {
+        const std::uint32_t slot = plan_.own_string_slots[i];
         if (!values::same_string(regions_[slot], object(slot), string_sources_[i])) return true;
     }
     return !is_pristine(0, plan_.state_from) || !is_pristine(plan_.occurrences_from, pristine_.size());
@@ -237,7 +240,7 @@ void Storage::note_pristine() noexcept {
 void Storage::give(std::uint32_t slot, const void* value) {
     const values::Region& region = regions_[slot];
     std::uint8_t* copy = object(slot);
-    if (region.ownership == values::Ownership::long_string) {
+    if (values::is_own_string(region.ownership)) {
         give_string(slot, value);
     } else {
         values::copy_object(region, value, copy);
@@ -254,8 +257,7 @@ void Storage::rewrite(const std::vector<void*>& values, const std::vector<void*>
         if (object(slot) == nullptr) {
             view_[slot] = values[slot];
         } else if (is_value(regions_[slot]) && (before == nullptr || values[slot] != (*before)[slot])) {
-            if (regions_[slot].ownership != values::Ownership::long_string)
-                values::release_value(regions_[slot], object(slot));
+            if (!values::is_own_string(regions_[slot].ownership)) values::release_value(regions_[slot], object(slot));
             give(slot, values[slot]);
         }
     }

@@ -97,6 +97,35 @@ struct RawString {
 static_assert(offsetof(RawString, local) == 0x10);
 static_assert(sizeof(RawString) == 0x20);
 
+// libc++'s std::string of its first ABI (mangled "NSt3__112basic_string..."). The lowest bit tells a long one.
+struct RawLibcxxString {
+    struct Short {
+        std::uint8_t twice_size;
+        char characters[23];  // what follows the NUL has no meaning
+    };
+    struct Long {
+        std::size_t room_and_bit;  // bytes of the characters, an even number, and the bit
+        std::size_t size;
+        char* data;
+    };
+    union {
+        Short brief;
+        Long extended;
+    };
+
+    bool is_long() const noexcept { return (brief.twice_size & 1) != 0; }
+};
+static_assert(sizeof(RawLibcxxString) == 0x18);
+
+// libc++'s std::function, an option's last member: a small callable is in it, and `callable` points there.
+struct RawLibcxxFunction {
+    std::uintptr_t buffer[4];
+    const void* callable;
+    std::uintptr_t padding;
+};
+static_assert(offsetof(RawLibcxxFunction, callable) == 0x20);
+static_assert(sizeof(RawLibcxxFunction) == 0x30);
+
 // cl::OptionValue<T>: a vtable, then the value.
 constexpr std::size_t option_value_head = 8;
 

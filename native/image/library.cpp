@@ -14,6 +14,7 @@ namespace {
 
 constexpr std::uint64_t shortest_text = 16;                // bytes; scans end a few bytes before the end of the code
 constexpr std::uint32_t longest_build_id = 256;            // bytes; linkers write 20
+constexpr std::uint32_t packed_relocations = 19;           // SHT_RELR, which older systems do not name
 constexpr std::uint64_t largest = std::uint64_t{1} << 33;  // bytes of a library; the largest known has 2^28
 
 #if defined(__x86_64__)
@@ -62,10 +63,14 @@ void Library::read_sections() {
     if (header->e_shstrndx >= header->e_shnum) throw Misfit(path_ + ": its sections have no names");
     const Elf64_Shdr& names = sections[header->e_shstrndx];
     const Elf64_Shdr* symtab = nullptr;
+    std::string unseen;  // what refers to options and is not looked at here
     for (int i = 0; i < header->e_shnum; ++i) {
         const Elf64_Shdr& section = sections[i];
         const std::string_view name = name_of(names, section.sh_name);
         if (section.sh_type == SHT_SYMTAB) symtab = &section;
+        if (section.sh_type == packed_relocations) unseen = "pointers that are packed";
+        if ((section.sh_flags & SHF_EXECINSTR) != 0 && name != ".text" && name.find("text") != std::string_view::npos)
+            unseen = "code outside .text";
         if (name == ".text") {
             text_begin_ = base_ + section.sh_addr;
             text_end_ = text_begin_ + section.sh_size;
@@ -97,6 +102,7 @@ void Library::read_sections() {
     }
     if (symtab == nullptr || text_end_ - text_begin_ < shortest_text)
         throw Misfit(path_ + ": stripped of its symbol table (.symtab), so its options cannot be found");
+    if (!unseen.empty()) throw Misfit(path_ + ": has " + unseen + ", where references to options cannot be found");
     if (symtab->sh_link >= header->e_shnum) throw Misfit(path_ + ": the symbol table (.symtab) names no string table");
     const Elf64_Shdr& strings = sections[symtab->sh_link];
     read_symbols(symtab->sh_offset, symtab->sh_size, strings.sh_offset, strings.sh_size);

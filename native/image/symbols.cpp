@@ -20,6 +20,15 @@ bool counts(const Elf64_Sym& entry) {
     return entry.st_shndx != SHN_UNDEF && (is_function(entry) || ELF64_ST_TYPE(entry.st_info) == STT_OBJECT);
 }
 
+// Without the `.llvm.1234` that clang appends to what it makes visible to other files while it links (ThinLTO).
+std::string_view without_suffix(std::string_view name) {
+    constexpr std::string_view mark = ".llvm.";
+    const std::size_t last = name.find_last_not_of("0123456789");
+    if (last == std::string_view::npos || last + 1 == name.size()) return name;
+    const std::string_view head = name.substr(0, last + 1);
+    return head.ends_with(mark) ? head.substr(0, head.size() - mark.size()) : name;
+}
+
 std::uint8_t tag_of(std::size_t hash) { return static_cast<std::uint8_t>(hash >> 56); }
 
 }  // namespace
@@ -70,7 +79,11 @@ void SymbolIndex::forget() {
 
 Symbol SymbolIndex::symbol(std::uint32_t number) const {
     const Elf64_Sym& entry = symbols_[number];
-    return {base_ + entry.st_value, entry.st_size, strings_ + entry.st_name, number};
+    return {base_ + entry.st_value, entry.st_size, name_of(number), number};
+}
+
+std::string_view SymbolIndex::name_of(std::uint32_t number) const {
+    return without_suffix(strings_ + symbols_[number].st_name);
 }
 
 std::optional<Symbol> SymbolIndex::numbered(std::uint32_t number) const {
@@ -82,15 +95,14 @@ std::optional<Symbol> SymbolIndex::numbered(std::uint32_t number) const {
 std::size_t SymbolIndex::place_of(const Names& names, std::string_view name, std::size_t hash) const {
     const Numbers& places = names.places;
     std::size_t place = hash & (places.size() - 1);
-    while (places[place] != 0 &&
-           (names.tags[place] != tag_of(hash) || strings_ + symbols_[places[place]].st_name != name))
+    while (places[place] != 0 && (names.tags[place] != tag_of(hash) || name_of(places[place]) != name))
         place = (place + 1) & (places.size() - 1);
     return place;
 }
 
 // Of several local symbols with one name, the first counts.
 void SymbolIndex::add(Names& names, std::uint32_t number) const {
-    const std::string_view name = strings_ + symbols_[number].st_name;
+    const std::string_view name = name_of(number);
     const std::size_t hash = std::hash<std::string_view>()(name);
     const std::size_t place = place_of(names, name, hash);
     if (names.places[place] != 0) return;
@@ -132,7 +144,7 @@ std::vector<std::vector<Symbol>> SymbolIndex::functions_named(const Patterns& pa
     std::vector<std::vector<Symbol>> found(patterns.size());
     for (std::uint32_t number = 1; number < count_; ++number) {
         if (!counts(symbols_[number]) || !is_function(symbols_[number])) continue;
-        const std::string_view name = strings_ + symbols_[number].st_name;
+        const std::string_view name = name_of(number);
         for (std::size_t i = 0; i < patterns.size(); ++i) {
             const auto& [prefix, infix] = patterns[i];
             if (name.size() < prefix.size() || (!prefix.empty() && name[prefix.size() - 1] != prefix.back())) continue;

@@ -16,8 +16,8 @@ namespace optctx::image {
 
 struct Symbol {
     std::uintptr_t address;
-    std::size_t size;  // bytes
-    std::string_view name;
+    std::size_t size;          // bytes
+    std::string_view name;     // without a suffix of ThinLTO's
     std::uint32_t number = 0;  // its index in the symbol table; 0: none
 };
 
@@ -56,6 +56,7 @@ private:
         Numbers objects;
     };
     Symbol symbol(std::uint32_t number) const;
+    std::string_view name_of(std::uint32_t number) const;
     std::optional<Symbol> containing(const Numbers& sorted, std::uintptr_t address) const;
     std::shared_ptr<const Names> names() const;
     std::shared_ptr<const Addresses> addresses() const;

@@ -1,9 +1,12 @@
 #include "intercept/bound_contexts.hpp"
 
 #include "os/fork_locks.hpp"
+#include "os/os.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <mutex>
 #include <unordered_map>
 #include <utility>
@@ -48,6 +51,23 @@ std::shared_ptr<const Binding> unbind(unsigned image, const void* llvm_context) 
     std::shared_ptr<const Binding> removed = remove(tables[image], llvm_context);
     if (removed != nullptr) removed->context->let_go();
     return removed;
+}
+
+void unbind_by_contents(unsigned image, const void* contents) noexcept {
+    Table& table = tables[image];
+    if (table.count.load() == 0) return;
+    const void* owner = nullptr;
+    {
+        const std::lock_guard lock(table.mutex);
+        const auto leads_there = [contents](const auto& each) {
+            const void* first = nullptr;  // of a bound one that has ended unseen, nothing may be left
+            const auto at = reinterpret_cast<std::uintptr_t>(each.first);
+            return os::read_checked(at, &first, sizeof first) && first == contents;
+        };
+        const auto found = std::find_if(table.bindings.begin(), table.bindings.end(), leads_there);
+        if (found != table.bindings.end()) owner = found->first;
+    }
+    if (owner != nullptr) unbind(image, owner);
 }
 
 std::shared_ptr<const Binding> bound(unsigned image, const void* llvm_context) noexcept {

@@ -30,6 +30,8 @@ struct Binding : std::enable_shared_from_this<Binding> {
 bool bind(const void* llvm_context, std::shared_ptr<const Binding> binding);
 // Returns the binding that was removed, or null.
 std::shared_ptr<const Binding> unbind(unsigned image, const void* llvm_context) noexcept;
+// Unbinds the LLVMContext, if it is bound, whose first member leads to these contents.
+void unbind_by_contents(unsigned image, const void* contents) noexcept;
 // Returns null if the LLVMContext is not bound. While nothing at all is bound in the image, this takes one or two
 // nanoseconds.
 std::shared_ptr<const Binding> bound(unsigned image, const void* llvm_context) noexcept;

@@ -365,6 +365,10 @@ std::uint64_t before(unsigned image, Work work, std::uint8_t argument, std::uint
         unbind(image, subject);
         return 0;
     }
+    if (kind == Subject::contents_that_end) {
+        unbind_by_contents(image, subject);
+        return 0;
+    }
     RunState& now = state();
     if (kind == Subject::llvm_context_that_begins) {
         bind_next(now.expected, image, subject);

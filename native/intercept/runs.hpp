@@ -19,8 +19,9 @@ enum class Subject : std::uint8_t {
     function,
     llvm_context_that_begins,  // gets the next binding that this thread expects
     llvm_context_that_ends,
-    machine,     // a TargetMachine; the function is called for the machine in force, and is a run of its own
-    unfinished,  // works for a function with Skip::leave_unfinished; skipped if that was skipped
+    contents_that_end,  // of an LLVMContext: its LLVMContextImpl
+    machine,            // a TargetMachine; the function is called for the machine in force, and is a run of its own
+    unfinished,         // works for a function with Skip::leave_unfinished; skipped if that was skipped
 };
 
 // How to prevent a function from doing its work if the run is not allowed. `fail_with_text` is for emission only, whose

@@ -109,7 +109,8 @@ void hand_over_list(const Option& option, std::uintptr_t address, optctx_value& 
 
 // Hands over what the option has at this address.
 void hand_over(const Option& option, std::uintptr_t address, optctx_take take, void* to) {
-    const bool is_text = option.element == values::Kind::character || option.element == values::Kind::long_string;
+    const bool is_text = option.element == values::Kind::character || option.element == values::Kind::long_string ||
+                         option.element == values::Kind::libcxx_string;
     const auto kind = is_text ? values::Kind::string : option.element;
     optctx_value value{static_cast<std::uint32_t>(kind), option.has_elements(), nullptr, 1};
     if (option.has_elements()) return hand_over_list(option, address, value, take, to);

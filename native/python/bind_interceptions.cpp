@@ -58,6 +58,7 @@ void add_interceptions(nb::module_& m) {
         .value("function", bind::Subject::function)
         .value("llvm_context_that_begins", bind::Subject::llvm_context_that_begins)
         .value("llvm_context_that_ends", bind::Subject::llvm_context_that_ends)
+        .value("contents_that_end", bind::Subject::contents_that_end)
         .value("unfinished", bind::Subject::unfinished)
         .value("machine", bind::Subject::machine);
     nb::enum_<bind::Skip>(m, "Skip")

@@ -77,7 +77,8 @@ void add_space(nb::module_& m) {
         .value("list", values::Kind::list)
         .value("bits", values::Kind::bits)
         .value("other", values::Kind::other)
-        .value("long_string", values::Kind::long_string);
+        .value("long_string", values::Kind::long_string)
+        .value("libcxx_string", values::Kind::libcxx_string);
     nb::enum_<values::Role>(m, "Role")
         .value("option", values::Role::option)
         .value("variable", values::Role::variable)
@@ -91,7 +92,10 @@ void add_space(nb::module_& m) {
         .value("list_of_strings", values::Ownership::list_of_strings)
         .value("shared_pointer", values::Ownership::shared_pointer)
         .value("long_string", values::Ownership::long_string)
-        .value("list_of_long_strings", values::Ownership::list_of_long_strings);
+        .value("list_of_long_strings", values::Ownership::list_of_long_strings)
+        .value("libcxx_string", values::Ownership::libcxx_string)
+        .value("list_of_libcxx_strings", values::Ownership::list_of_libcxx_strings)
+        .value("libcxx_shared_pointer", values::Ownership::libcxx_shared_pointer);
     nb::class_<values::Region>(m, "Region", "A piece of LLVM's static storage that is redirected as a whole.")
         .def(
             "__init__",

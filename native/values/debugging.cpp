@@ -29,7 +29,7 @@ const RawDebugType only_type{unused_name.text, 0, false};
 const void* end_of_only_type(std::size_t size) { return reinterpret_cast<const std::uint8_t*>(&only_type) + size; }
 
 // A list of types of our own. LLVM finds it through the first member, and never constructs or destroys it.
-struct Types {
+struct alignas(16) Types {
     RawManagedStatic found{this->vector, nullptr, nullptr};
     const std::uint8_t* vector[3]{};  // begin, end, end of storage
 };

@@ -91,8 +91,8 @@ private:
     bool kept_ = false;        // process-wide value while the flag is raised
     std::uint16_t times_ = 0;  // occurrences of debug-only at the last check
     const void* nothing_[3];   // a std::vector with a single type that LLVM never asks for
-    image::RawManagedStatic silent_{nothing_, nullptr, nullptr};
-    image::RawManagedStatic outside_;
+    alignas(16) image::RawManagedStatic silent_{nothing_, nullptr, nullptr};
+    alignas(16) image::RawManagedStatic outside_;
 };
 
 // Return the image's instance, or null.

@@ -2,6 +2,7 @@
 
 #include "image/layouts.hpp"
 #include "values/debugging.hpp"
+#include "values/strings.hpp"
 #include "views/view.hpp"
 
 #include <cstring>
@@ -50,9 +51,10 @@ Scalar read_scalar(Kind kind, std::uintptr_t address) {
             return Text{std::string(1, load<char>(address))};
         case Kind::string:
             return load_string(address);
-        case Kind::long_string: {
-            const auto& string = *reinterpret_cast<const image::RawString*>(address);
-            return Text{{string.data, string.size}};
+        case Kind::long_string:
+        case Kind::libcxx_string: {
+            const OwnString string(kind == Kind::libcxx_string, reinterpret_cast<void*>(address));
+            return Text{std::string(string.text())};
         }
         default:
             throw std::runtime_error("a value of this type has no scalar form");

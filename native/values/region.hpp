@@ -23,7 +23,8 @@ enum class Kind : std::uint8_t {
     list,
     bits,
     other,
-    long_string,  // libstdc++'s newer std::string; `string` is the copy-on-write one
+    long_string,    // libstdc++'s newer std::string; `string` is the copy-on-write one
+    libcxx_string,  // libc++'s
 };
 
 enum class Role : std::uint8_t {
@@ -43,6 +44,9 @@ enum class Ownership : std::uint8_t {
     shared_pointer,
     long_string,
     list_of_long_strings,
+    libcxx_string,
+    list_of_libcxx_strings,
+    libcxx_shared_pointer,
 };
 
 inline constexpr std::uint32_t no_slot = 0xFFFFFFFF;

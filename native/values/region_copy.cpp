@@ -1,6 +1,7 @@
 #include "values/region_copy.hpp"
 
 #include "image/layouts.hpp"
+#include "values/strings.hpp"
 
 #include <atomic>
 #include <cstring>
@@ -10,6 +11,7 @@ namespace {
 
 using image::RawBits;
 using image::RawCowHeader;
+using image::RawLibcxxFunction;
 using image::RawList;
 using image::RawOption;
 using image::RawString;
@@ -42,35 +44,16 @@ void append_string(std::uintptr_t characters, std::string& text) {
     append_bytes(reinterpret_cast<const void*>(characters), cow_header(characters)->length, text);
 }
 
-RawString& string_at(void* at) { return *static_cast<RawString*>(at); }
-
-const RawString& string_at(const void* at) { return *static_cast<const RawString*>(at); }
-
-// After a string was copied byte by byte: lead a short one to its own characters.
-void relocate_string(const void* from, void* to) {
-    if (string_at(to).data == string_at(from).local) string_at(to).data = string_at(to).local;
-}
-
-// Give a string that was copied so characters of its own.
-void own_characters(RawString& string) {
+// Give a string that was copied byte by byte characters of its own.
+void own_characters(OwnString string) {
     if (string.is_local()) return;
-    auto* data = static_cast<char*>(::operator new(string.capacity + 1));  // freed by LLVM, here or never
-    std::memcpy(data, string.data, string.size + 1);
-    string.data = data;
+    auto* data = static_cast<char*>(::operator new(string.capacity() + 1));  // freed by LLVM, here or never
+    std::memcpy(data, string.data(), string.size() + 1);
+    string.lead_to(data, string.capacity());
 }
 
-void free_characters(RawString& string) {
-    if (!string.is_local()) ::operator delete(string.data);
-}
-
-void make_empty(RawString& string) {
-    string.data = string.local;
-    string.size = 0;
-    string.local[0] = 0;
-}
-
-bool same_string(const RawString& a, const RawString& b) {
-    return a.size == b.size && std::memcmp(a.data, b.data, a.size) == 0;
+void free_characters(OwnString string) {
+    if (!string.is_local()) ::operator delete(string.data());
 }
 
 std::uintptr_t duplicate(std::uintptr_t begin, std::uintptr_t end) {
@@ -101,11 +84,11 @@ bool same_string(std::uintptr_t a, std::uintptr_t b) {
                                   cow_header(a)->length) == 0);
 }
 
-bool same_strings(const std::uintptr_t (&a)[3], const std::uintptr_t (&b)[3]) {
+bool same_strings(Ownership list, const std::uintptr_t (&a)[3], const std::uintptr_t (&b)[3]) {
     if (a[1] - a[0] != b[1] - b[0]) return false;
-    for (std::uintptr_t at = 0; at < a[1] - a[0]; at += sizeof(RawString))
-        if (!same_string(string_at(reinterpret_cast<const void*>(a[0] + at)),
-                         string_at(reinterpret_cast<const void*>(b[0] + at))))
+    for (std::uintptr_t at = 0; at < a[1] - a[0]; at += OwnString::bytes(list))
+        if (!(OwnString(list, reinterpret_cast<void*>(a[0] + at)) ==
+              OwnString(list, reinterpret_cast<void*>(b[0] + at))))
             return false;
     return true;
 }
@@ -146,6 +129,7 @@ public:
         // Inline elements of the categories and the subcommands. This range holds no numbers except the vectors' sizes.
         for (std::size_t at = offsetof(RawOption, categories); at < region_.value_offset; at += word)
             if (target(at) < region_.value_offset) move(at);
+        move_callback();
         switch (region_.kind) {
             case Kind::enumeration:
             case Kind::list:
@@ -166,6 +150,14 @@ private:
     void move(std::size_t at) const {
         const std::uintptr_t moved = reinterpret_cast<std::uintptr_t>(copy_) + target(at);
         std::memcpy(copy_ + at, &moved, sizeof moved);
+    }
+
+    // A callback of libc++'s, the last member, holds a callable that leads to itself.
+    void move_callback() const {
+        constexpr std::size_t leads = offsetof(RawLibcxxFunction, callable);
+        if (region_.size < region_.value_offset + sizeof(RawLibcxxFunction)) return;
+        const std::size_t begin = region_.size - sizeof(RawLibcxxFunction);
+        if (target(begin + leads) == begin) move(begin + leads);
     }
 
     // llvm::cl::generic_parser_base holds the option that owns it, followed by the inline elements of a SmallVector if
@@ -201,7 +193,8 @@ void copy_object(const Region& region, const void* from, void* to) {
     if (region.role == Role::option) OwnAddresses(region, from, to).move();
     if (region.kind != Kind::long_string) return;
     const auto relocate = [&](std::size_t at) {
-        relocate_string(static_cast<const std::uint8_t*>(from) + at, static_cast<std::uint8_t*>(to) + at);
+        OwnString string(Ownership::long_string, static_cast<std::uint8_t*>(to) + at);
+        string.relocate({Ownership::long_string, static_cast<const std::uint8_t*>(from) + at});
     };
     // The value, or a pointer to it; in an option the default comes next.
     const bool leads_to_it = region.role == Role::option && region.variable != no_slot;
@@ -241,20 +234,27 @@ void share_value(const Region& region, void* object) {
             if (const std::uintptr_t control = load_word(value + 8))
                 std::atomic_ref(*reinterpret_cast<std::int32_t*>(control + 8)).fetch_add(1);
             return;
+        case Ownership::libcxx_shared_pointer:
+            // libc++'s: {vtable, long use count, long weak count}, where 0 is one use.
+            if (const std::uintptr_t control = load_word(value + 8))
+                std::atomic_ref(*reinterpret_cast<std::int64_t*>(control + 8)).fetch_add(1);
+            return;
         case Ownership::long_string:
-            return own_characters(string_at(value));
+        case Ownership::libcxx_string:
+            return own_characters(OwnString(region.ownership, value));
         case Ownership::list_of_long_strings:
+        case Ownership::list_of_libcxx_strings:
         case Ownership::list_of_strings:
         case Ownership::list: {
             auto& values = values_of(value);
             const std::uintptr_t from = values[0];
             duplicate_vector(values);
             duplicate_vector(positions_of(value));
-            if (region.ownership == Ownership::list_of_long_strings)
-                for (std::uintptr_t at = values[0]; at < values[1]; at += sizeof(RawString)) {
-                    void* element = reinterpret_cast<void*>(at);
-                    relocate_string(reinterpret_cast<const void*>(from + (at - values[0])), element);
-                    own_characters(string_at(element));
+            if (lists_own_strings(region.ownership))
+                for (std::uintptr_t at = values[0]; at < values[1]; at += OwnString::bytes(region.ownership)) {
+                    OwnString element(region.ownership, reinterpret_cast<void*>(at));
+                    element.relocate({region.ownership, reinterpret_cast<const void*>(from + (at - values[0]))});
+                    own_characters(element);
                 }
             if (region.ownership == Ownership::list_of_strings)
                 for (std::uintptr_t at = values[0]; at < values[1]; at += 8)
@@ -277,15 +277,23 @@ void release_value(const Region& region, void* object) {
                 if (uses.fetch_sub(1) <= 1) uses.fetch_add(1);  // never release the last share
             }
             return;
+        case Ownership::libcxx_shared_pointer:
+            if (const std::uintptr_t control = load_word(value + 8)) {
+                const std::atomic_ref more_uses(*reinterpret_cast<std::int64_t*>(control + 8));
+                if (more_uses.fetch_sub(1) <= 0) more_uses.fetch_add(1);  // never release the last share
+            }
+            return;
         case Ownership::long_string:
-            return free_characters(string_at(value));
+        case Ownership::libcxx_string:
+            return free_characters(OwnString(region.ownership, value));
         case Ownership::list_of_long_strings:
+        case Ownership::list_of_libcxx_strings:
         case Ownership::list_of_strings:
         case Ownership::list: {
             const auto& values = values_of(value);
-            if (region.ownership == Ownership::list_of_long_strings)
-                for (std::uintptr_t at = values[0]; at < values[1]; at += sizeof(RawString))
-                    free_characters(string_at(reinterpret_cast<void*>(at)));
+            if (lists_own_strings(region.ownership))
+                for (std::uintptr_t at = values[0]; at < values[1]; at += OwnString::bytes(region.ownership))
+                    free_characters({region.ownership, reinterpret_cast<void*>(at)});
             if (region.ownership == Ownership::list_of_strings)
                 for (std::uintptr_t at = values[0]; at < values[1]; at += 8)
                     release_string(load_word(reinterpret_cast<const void*>(at)));
@@ -296,29 +304,32 @@ void release_value(const Region& region, void* object) {
 }
 
 void give_string(const Region& region, void* object, const void* from, Characters& own) {
-    RawString& held = string_at(value_of(region, object));
-    const RawString& wanted = string_at(value_of(region, from));
-    // LLVM has freed the characters and taken others, which are as good.
-    if (held.data != nullptr && !held.is_local() && held.data != own.data) own = {held.data, held.capacity};
-    std::memcpy(&held, &wanted, sizeof held);
-    relocate_string(&wanted, &held);
-    if (held.is_local()) return;
-    if (own.data == nullptr || own.capacity < wanted.size)
-        own = {static_cast<char*>(::operator new(wanted.size + 1)), wanted.size};
-    std::memcpy(own.data, wanted.data, wanted.size + 1);
-    held.data = own.data;
-    held.capacity = own.capacity;
+    OwnString held(region.ownership, value_of(region, object));
+    const OwnString wanted(region.ownership, value_of(region, from));
+    // LLVM has freed the characters, or moved them elsewhere. Others that it has taken are as good.
+    if (own.held && held.data() != own.data) own = {};
+    if (held.data() != nullptr && !held.is_local()) own = {held.data(), held.capacity()};
+    std::memcpy(value_of(region, object), value_of(region, from), OwnString::bytes(region.ownership));
+    held.relocate(wanted);
+    own.held = !held.is_local();
+    if (!own.held) return;
+    if (own.data == nullptr || own.capacity < wanted.size()) {
+        const std::size_t capacity = wanted.size() | 1;  // odd, as libc++ has it
+        own = {static_cast<char*>(::operator new(capacity + 1)), capacity, true};
+    }
+    std::memcpy(own.data, wanted.data(), wanted.size() + 1);
+    held.lead_to(own.data, own.capacity);
 }
 
 bool same_string(const Region& region, const void* object, const void* from) {
-    return same_string(string_at(value_of(region, object)), string_at(value_of(region, from)));
+    return OwnString(region.ownership, value_of(region, object)) == OwnString(region.ownership, value_of(region, from));
 }
 
 void copy_but_string(const Region& region, const void* from, void* to) {
-    RawString held;
-    std::memcpy(&held, value_of(region, to), sizeof held);
+    std::uint8_t held[sizeof(RawString)];
+    std::memcpy(held, value_of(region, to), OwnString::bytes(region.ownership));
     copy_object(region, from, to);
-    std::memcpy(value_of(region, to), &held, sizeof held);
+    std::memcpy(value_of(region, to), held, OwnString::bytes(region.ownership));
 }
 
 void clear_value(const Region& region, void* object) {
@@ -339,10 +350,12 @@ void clear_value(const Region& region, void* object) {
             share_value(region, object);  // LLVM's assignment gives this share back
             return;
         case Kind::long_string:
-            if (region.ownership == Ownership::long_string) make_empty(string_at(value));
+        case Kind::libcxx_string:
+            if (is_own_string(region.ownership)) OwnString(region.ownership, value).make_empty();
             return;
         default:
-            if (region.role == Role::variable && region.ownership == Ownership::shared_pointer)
+            if (region.role == Role::variable &&
+                (region.ownership == Ownership::shared_pointer || region.ownership == Ownership::libcxx_shared_pointer))
                 std::memset(value, 0, region.size);
     }
 }
@@ -370,9 +383,11 @@ bool same_state(const Region& region, const void* a, const void* b) {
         case Ownership::string:
             return same_string(load_word(left), load_word(right));
         case Ownership::long_string:
-            return same_string(string_at(left), string_at(right));
+        case Ownership::libcxx_string:
+            return same_string(region, a, b);
         case Ownership::list_of_long_strings:
-            return same_strings(values_of(left), values_of(right));
+        case Ownership::list_of_libcxx_strings:
+            return same_strings(region.ownership, values_of(left), values_of(right));
         case Ownership::list:
         case Ownership::list_of_strings:
             return same_vector(values_of(left), values_of(right));
@@ -393,19 +408,23 @@ void append_state(const Region& region, const void* object, std::string& text) {
         case Ownership::string:
             return append_string(load_word(value), text);
         case Ownership::long_string:
-            return append_bytes(string_at(value).data, string_at(value).size, text);
+        case Ownership::libcxx_string: {
+            const std::string_view characters = OwnString(region.ownership, value).text();
+            return append_bytes(characters.data(), characters.size(), text);
+        }
         case Ownership::list:
         case Ownership::list_of_long_strings:
+        case Ownership::list_of_libcxx_strings:
         case Ownership::list_of_strings: {
             const auto& values = values_of(value);
             const std::size_t size = values[1] - values[0];
             if (region.ownership == Ownership::list)
                 return append_bytes(reinterpret_cast<const void*>(values[0]), size, text);
             append_bytes(&size, sizeof size, text);
-            if (region.ownership == Ownership::list_of_long_strings) {
-                for (std::uintptr_t at = values[0]; at < values[1]; at += sizeof(RawString)) {
-                    const RawString& element = string_at(reinterpret_cast<const void*>(at));
-                    append_bytes(element.data, element.size, text);
+            if (lists_own_strings(region.ownership)) {
+                for (std::uintptr_t at = values[0]; at < values[1]; at += OwnString::bytes(region.ownership)) {
+                    const OwnString element(region.ownership, reinterpret_cast<const void*>(at));
+                    append_bytes(element.data(), element.size(), text);
                 }
                 return;
             }

@@ -39,6 +39,7 @@ void share_string(std::uintptr_t characters);
 struct Characters {
     char* data = nullptr;
     std::size_t capacity = 0;
+    bool held = false;  // the string led to them when it was given its value
 };
 // Give the string in `object` the value of that in `from`, whatever LLVM has done to it.
 void give_string(const Region& region, void* object, const void* from, Characters& own);

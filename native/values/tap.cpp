@@ -21,8 +21,8 @@ constexpr std::size_t words_before_functions = 2;  // offset to top, type info
 
 }  // namespace
 
-OwnStream::OwnStream(std::size_t size) : words_(1 + (size + sizeof(void*) - 1) / sizeof(void*)), size_(size) {
-    words_.front() = &text_;
+OwnStream::OwnStream(std::size_t size) : words_(first + (size + sizeof(void*) - 1) / sizeof(void*)), size_(size) {
+    words_[first - 1] = &text_;
 }
 
 // A copy of the stream's own functions, with another write_impl, and the words before them.

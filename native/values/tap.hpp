@@ -44,7 +44,7 @@ public:
     OwnStream(const OwnStream&) = delete;
     OwnStream& operator=(const OwnStream&) = delete;
 
-    void* address() noexcept { return &words_[1]; }
+    void* address() noexcept { return &words_[first]; }
     void make_functions(const void* live, const StreamFunctions& functions);
     // Makes the stream like LLVM's own one, and empty. It has a buffer because the other one may have been given one:
     // LLVM allocates a buffer for a stream that wants one and lacks it.
@@ -52,8 +52,9 @@ public:
     std::string text() const;
 
 private:
+    static constexpr std::size_t first = 2;  // aligned to 16 bytes, as LLVM's own is; the text is before it
     image::RawOstream* raw() noexcept { return static_cast<image::RawOstream*>(address()); }
-    const image::RawOstream* raw() const noexcept { return reinterpret_cast<const image::RawOstream*>(&words_[1]); }
+    const image::RawOstream* raw() const noexcept { return reinterpret_cast<const image::RawOstream*>(&words_[first]); }
 
     std::vector<void*> words_;
     std::size_t size_;

@@ -23,6 +23,7 @@ _NAMES = {
     Kind.character: "char",
     Kind.string: "string",
     Kind.long_string: "string",
+    Kind.libcxx_string: "string",
     Kind.enumeration: "enum",
     Kind.list: "list",
     Kind.bits: "bits",
@@ -50,6 +51,7 @@ _SIZES = {
     Kind.character: 1,
     Kind.string: 8,
     Kind.long_string: 32,
+    Kind.libcxx_string: 24,
 }
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from array import array
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -38,6 +39,7 @@ _LIST = 0x50  # bytes of a list before its parser
 _HEAD = 0x50  # bytes of an Option before its value can come
 _ENTRANCE = 8  # bytes of a function
 _EARLIEST, _SAMPLE = 0x60 // WORD, 24  # words: where a value's default can begin; what is looked at for it
+_LIBCXX_FUNCTION, _CALL = 6, 6  # words of a std::function of libc++'s; index of its operator()
 _CHOOSING = ("getNumOptions", "getOptionEj", "getDescription", "getOptionValueEj")  # as in `Choices`
 
 
@@ -48,6 +50,11 @@ class ImageRegistry(NamedTuple):
     map: int  # its address
     value_offset: int
     options: list[RegisteredOption]
+
+    @property
+    def is_libcxx(self) -> bool:
+        """Whether the library uses libc++."""
+        return any(option.type.kind == Kind.libcxx_string for option in self.options)
 
 
 class _Parser(NamedTuple):
@@ -247,7 +254,7 @@ def _measure_heap(image: Image, classes: _Classes, options: list[RegisteredOptio
             option.heap_size = sizes.get(classes.of(option.name, option.address, words, None).members)
             if option.heap_size is not None:
                 words = load_words(option.address, option.heap_size // WORD, "an option")
-                option.callback = has_callback(image, words)
+                option.callback = has_callback(image, option.address, words)
 
 
 def _places(image: Image, addresses: list[int]) -> tuple[int, list[int | None]]:
@@ -299,6 +306,8 @@ def _read_option(
     if of.type.external:
         variable, variable_size = _find_variable(image, names[0], of.type, held)
     option = RegisteredOption(names, address, size, of.type, offset, variable, variable_size)
+    if of.type.kind == Kind.libcxx_string:
+        _prove_string(names[0], option.place.address)
     if of.type.alias:
         option.alias_of = held
         return option
@@ -309,8 +318,23 @@ def _read_option(
         if of.type.kind in (Kind.enumeration, Kind.list, Kind.bits, Kind.other):
             option.choices = Choices(address + parser.at, parser.functions)
     if size is not None:
-        option.callback = has_callback(image, words)
+        option.callback = has_callback(image, address, words)
     return option
+
+
+def _prove_string(name: str, address: int) -> None:
+    """Check that a string of libc++'s is laid out as most are: it can be built with another layout.
+
+    Raises MisfitError.
+    """
+    room, size, data = words = load_words(address, 3, f"the string of {name}")
+    if not room & 1:  # short: twice its size and its characters
+        held = array("Q", words).tobytes()
+        fits = room % 256 // 2 < len(held) - 1 and held[1 + room % 256 // 2] == 0
+    else:
+        fits = size < room and read_checked(data + size, 1, f"the string of {name}") == b"\0"
+    if not fits:
+        raise MisfitError(f"the string of the option {name} is not laid out as libc++'s are by default")
 
 
 def _find_variable(image: Image, name: str, of_type: OptionType, address: int) -> tuple[int, int | None]:
@@ -322,11 +346,20 @@ def _find_variable(image: Image, name: str, of_type: OptionType, address: int) -
     return address, size
 
 
-def has_callback(image: Image, words: Sequence[int]) -> bool:
-    """Return whether setting the option calls anything that does something."""
-    manager, invoker = words[-2], words[-1]  # std::function is the last member: {..., manager, invoker}
+def has_callback(image: Image, address: int, words: Sequence[int]) -> bool:
+    """Return whether setting the option at the address calls anything that does something.
+
+    The last member is a std::function: {..., manager, invoker}; or libc++'s, {callable, ..., the address of
+    that, padding}, whose virtual functions do it.
+    """
+    manager, invoker = words[-2], words[-1]
     if manager == 0:
         return False
+    if manager == address + WORD * (len(words) - _LIBCXX_FUNCTION):
+        table = words[-_LIBCXX_FUNCTION]
+        if _vtable_at(image, table) is None:
+            return True
+        invoker = load_words(table, _CALL + 1, "a callback")[_CALL]
     if not image.contains(invoker):
         return True
     function = image.findings.function_at(invoker)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ctypes
+import glob
 import os
+import re
 from ctypes import POINTER, c_char_p, c_int, c_size_t, c_uint, c_void_p
 from typing import Any
 
@@ -59,16 +61,48 @@ _TARGETS = (
     "AArch64 AMDGPU ARC ARM AVR BPF CSKY DirectX Hexagon Lanai LoongArch M68k MSP430 Mips NVPTX PowerPC "
     "RISCV SPIRV Sparc SystemZ VE WebAssembly X86 XCore Xtensa"
 )  # a library need not have them all
+_NOT_FOUND = re.compile(r"([^:]+): cannot open shared object file: No such file")  # as glibc says it
 _PARTS = ("TargetInfo", "Target", "TargetMC", "AsmPrinter", "AsmParser")
 
 
 def load(path: str) -> ctypes.CDLL:
     """Load a library, with local symbols. Raises OSError; AttributeError for a function that it lacks."""
-    library = ctypes.CDLL(path, os.RTLD_NOW | os.RTLD_LOCAL)
+    library = _load(path, os.path.dirname(path))
     for name, (result, arguments) in _FUNCTIONS.items():
         function = getattr(library, name)
         function.restype, function.argtypes = result, arguments
     return library
+
+
+def _load(path: str, folder: str) -> ctypes.CDLL:
+    """Load a library, and before it what it needs and the loader does not find, from the folder.
+
+    A wheel has no links: beside its libLLVM lies `libc++.so.1.0`, and what is needed is `libc++.so.1`. The
+    loader takes a library that is loaded for one that is needed, by the name that it gives itself.
+
+    Raises OSError.
+    """
+    loaded = set[str]()
+    while True:
+        try:
+            return ctypes.CDLL(path, os.RTLD_NOW | os.RTLD_LOCAL)
+        except OSError as error:
+            needed = _NOT_FOUND.match(str(error))
+            if needed is None or needed[1] == path:
+                raise
+            if needed[1] in loaded or not (beside := _beside(folder, needed[1])):
+                raise OSError(
+                    f"it needs {needed[1]}, which the loader does not find, nor is it beside it; put it into "
+                    f"{folder}, or name its folder in LD_LIBRARY_PATH when the process starts"
+                ) from None
+        loaded.add(needed[1])
+        _load(beside, folder)
+
+
+def _beside(folder: str, name: str) -> str:
+    """Find a library in the folder or in one of its folders, also with more numbers behind its name."""
+    names = [f"{glob.escape(folder)}{between}{name}{more}" for between in ("/", "/*/") for more in ("", ".*")]
+    return next((path for pattern in names for path in sorted(glob.glob(pattern))), "")
 
 
 def initialise(library: ctypes.CDLL) -> None:

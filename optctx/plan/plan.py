@@ -17,9 +17,18 @@ from optctx.plan.references import References
 from optctx.plan.refusals import is_any_in, refuse
 
 # Looking up a member of an enumeration takes longer than comparing it.
-_STRING, _LIST, _OTHER = Kind.string, Kind.list, Kind.other
+_LIST, _OTHER = Kind.list, Kind.other
 _NOT_WRITTEN_THROUGH = (Kind.list, Kind.bits, Kind.other)
-_LISTS = {Kind.string: Ownership.list_of_strings, Kind.long_string: Ownership.list_of_long_strings}
+_STRINGS = {
+    Kind.string: Ownership.string,
+    Kind.long_string: Ownership.long_string,
+    Kind.libcxx_string: Ownership.libcxx_string,
+}
+_LISTS = {
+    Kind.string: Ownership.list_of_strings,
+    Kind.long_string: Ownership.list_of_long_strings,
+    Kind.libcxx_string: Ownership.list_of_libcxx_strings,
+}
 _OPTION, _VARIABLE, _NOTHING_OWNED = Role.option, Role.variable, Ownership.none
 
 
@@ -93,6 +102,10 @@ def make_plan(survey: Survey, references: References) -> Plan:
     for part in survey.reporting:
         plan.add(Region(part.address, part.size, Role.runtime))
     _give_slots(plan, uses)
+    if survey.registry.is_libcxx:
+        for region in plan.regions:
+            if region.ownership == Ownership.shared_pointer:
+                region.ownership = Ownership.libcxx_shared_pointer
     _add_state(plan, survey.state)
     _add_tables(plan)
     if printing is not None:
@@ -248,10 +261,8 @@ def _region(
 
 def _ownership(option: RegisteredOption) -> Ownership:
     kind = option.type.kind
-    if kind == _STRING:
-        return Ownership.string
-    if kind == Kind.long_string:
-        return Ownership.long_string
+    if kind in _STRINGS:
+        return _STRINGS[kind]
     if kind == _LIST:
         return _LISTS.get(option.type.element, Ownership.list)
     if kind == _OTHER and option.type.external and option.variable_size == 16:

@@ -19,7 +19,7 @@ from optctx._native import Site, Sites, Symbol
 from optctx.arch import processor
 from optctx.arch.code import SiteRefusal
 from optctx.errors import UnsupportedImageError
-from optctx.image.facts.mangled_names import GUARD
+from optctx.image.facts.mangled_names import GUARD, OTHER_STREAMS
 from optctx.image.loaded import Image
 from optctx.image.options import RegisteredOption
 from optctx.image.storage_beside import PointerTable, Printing, bound_elsewhere, find_pointers
@@ -43,7 +43,7 @@ def find_ends(
     beside: dict[int, set[int]] = {}  # region -> addresses of arrays
     for region in {site.region for site in taking}:
         for symbol in _objects_beside(image, region, sizes[region]):
-            if not symbol.name.startswith(GUARD) and (
+            if not symbol.name.startswith((GUARD, *OTHER_STREAMS)) and (
                 symbol.address in tables or symbol.address not in sizes
             ):
                 arrays[symbol.address] = symbol

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from optctx._native import (
     MachineUse,
@@ -29,6 +29,7 @@ from optctx._native import (
 from optctx.arch import processor
 from optctx.arch.code import Entrance
 from optctx.errors import UnsupportedImageError
+from optctx.image.facts.fact import Fact
 from optctx.image.facts.interceptions import SHARED_MACHINES, Interception, Work
 from optctx.image.facts.machines import FOR_WHOLE_MACHINE
 from optctx.image.loaded import Image
@@ -101,6 +102,7 @@ def prepare_hooks(survey: Survey, index: int) -> Hooks:
             intercepted = {at: row for at, row in intercepted.items() if row.feature != SHARED_MACHINES}
     targets = called(intercepted)
     entrances = find_entrances(image, targets) if targets else []
+    entrances = [each for each in entrances if not _is_own(image, each, intercepted[each.target].part_of)]
     code, offsets = _thunks({at: intercepted[at] for at in targets}, index)
     begin = place_code(code, image.text_begin, image.text_end) if code else 0
     thunks = {at: begin + offset for at, offset in offsets.items()}
@@ -118,6 +120,15 @@ def prepare_hooks(survey: Survey, index: int) -> Hooks:
         unavailable,
         any(intercepted[each.target].handler == Work(Subject.llvm_context_that_begins) for each in entrances),
     )
+
+
+def _is_own(image: Image, entrance: Entrance, whole: Fact[Any] | None) -> bool:
+    """Tell whether a call stands in the function that is intercepted as a whole."""
+    found = None if whole is None else image.findings.find(whole)
+    if found is None or not entrance.code:
+        return False
+    function = image.findings.function_at(entrance.address)
+    return function is not None and function.address == found.address
 
 
 def setter_tables(survey: Survey, index: int) -> SharedPointers:

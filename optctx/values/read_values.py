@@ -41,7 +41,8 @@ def read_default(option: RegisteredOption) -> Value:
     if not option.type.readable or kind in (Kind.list, Kind.bits) or option.alias_of:
         return None
     # {value or pointer to it, OptionValue<T>{vtable, T value, bool valid}}
-    held = _size(option) if kind == Kind.long_string and not option.type.external else WORD
+    is_long = kind in (Kind.long_string, Kind.libcxx_string)
+    held = _size(option) if is_long and not option.type.external else WORD
     at = option.address + option.value_offset + held + WORD
     valid_at = WORD if option.type.registry_parser else _size(option)
     if read_bytes(at + valid_at, 1) == b"\0":
@@ -83,6 +84,7 @@ _EMPTY: dict[Kind, Scalar] = {
     Kind.character: "\0",
     Kind.string: "",
     Kind.long_string: "",
+    Kind.libcxx_string: "",
 }
 
 

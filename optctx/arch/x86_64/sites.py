@@ -236,7 +236,9 @@ def judge(
     takes_address = reference.mnemonic == "lea"
     if not takes_address and (reference.memory_accesses != 1 or offset + reference.memory_bytes > size):
         return refuse("reaches past the storage")
-    if not takes_address and reference.memory_bytes >= _VECTOR and _is_aligned(reference.mnemonic):
+    aligned = reference.memory_bytes == _VECTOR and begin % _VECTOR == 0  # as every copy of it is
+    vector = reference.memory_bytes >= _VECTOR and _is_aligned(reference.mnemonic)
+    if not takes_address and vector and not aligned:
         return refuse("may need storage that is aligned as LLVM's own is")
     scratch = _destination(reference)
     tactic = Tactic.DESTINATION

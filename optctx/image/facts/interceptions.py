@@ -48,7 +48,8 @@ class Interception(NamedTuple):
     parameters up to that, if not each is one word. `feature`: what is not to be
     had without it; empty where only that is lost which the function itself does. `caller`: only where a
     function whose name starts with this calls it. `for_attributes`: it always runs inside another one, so
-    that only the attributes of functions need it.
+    that only the attributes of functions need it. `part_of`: the function that consists of little else, and
+    whose own calls of it do not count: compilers put that one into its callers.
     """
 
     what: Fact[Any] | Family
@@ -57,6 +58,7 @@ class Interception(NamedTuple):
     feature: str = ""
     caller: str = ""
     for_attributes: bool = False
+    part_of: Fact[Any] | None = None
 
 
 def inside_a_scope(what: Fact[Any] | Family) -> str:
@@ -84,6 +86,8 @@ def _parser(what: Fact[Any], handler: ParserFunction) -> Interception:
     return Interception(what, handler, feature=inside_a_scope(what))
 
 
+_LEGACY_RUN = named("llvm::legacy::PassManager::run", "_ZN4llvm6legacy11PassManager3runERNS_6ModuleE")
+_END_OF_CONTEXT = named("the destructor of llvm::LLVMContext", "_ZN4llvm11LLVMContextD1Ev")
 _WORK = (
     _work(_manager("Module", "6Module"), Subject.module, 2, Skip.empty_manager, feature=BINDING),
     _work(_manager("Function", "8Function"), Subject.function, 2, Skip.empty_manager, feature=BINDING),
@@ -98,12 +102,13 @@ _WORK = (
         for_attributes=True,
     ),
     # bool run(IR &): {this, IR}
+    _work(_LEGACY_RUN, Subject.module, 1, Skip.return_zero, feature=BINDING),
     _work(
-        named("llvm::legacy::PassManager::run", "_ZN4llvm6legacy11PassManager3runERNS_6ModuleE"),
+        named("llvm::legacy::PassManagerImpl::run", "_ZN4llvm6legacy15PassManagerImpl3runERNS_6ModuleE"),
         Subject.module,
         1,
         Skip.return_zero,
-        feature=BINDING,
+        part_of=_LEGACY_RUN,
     ),
     _work(
         named(
@@ -153,11 +158,12 @@ _WORK = (
         Subject.module,
         2,
     ),
+    _work(_END_OF_CONTEXT, Subject.llvm_context_that_ends, 0, feature=BINDING),
     _work(
-        named("the destructor of llvm::LLVMContext", "_ZN4llvm11LLVMContextD1Ev"),
-        Subject.llvm_context_that_ends,
+        named("the destructor of llvm::LLVMContextImpl", "_ZN4llvm15LLVMContextImplD2Ev"),
+        Subject.contents_that_end,
         0,
-        feature=BINDING,
+        part_of=_END_OF_CONTEXT,
     ),
 )
 

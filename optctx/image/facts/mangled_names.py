@@ -108,6 +108,8 @@ PARSE_PARAMETERS: Final[dict[str, tuple[Any, Any]]] = {
 # What LLVM reports through.
 ERRS: Final = named("llvm::errs", "_ZN4llvm4errsEv")
 ERRS_STREAM: Final = named("the stream of llvm::errs", "_ZZN4llvm4errsEvE1S")
+# Beside it, where compilers put errs() and outs() into their callers: no arrays.
+OTHER_STREAMS: Final = ("_ZZN4llvm4outsEvE1S", "_ZZN4llvm5nullsEvE1S")
 ERROR_HANDLER: Final = named("the handler of fatal errors", "_ZL12ErrorHandler")
 ERROR_HANDLER_DATA: Final = named("the data of the handler of fatal errors", "_ZL20ErrorHandlerUserData")
 STREAM_TABLE: Final = named("the vtable of llvm::raw_fd_ostream", "_ZTVN4llvm14raw_fd_ostreamE")
@@ -234,8 +236,10 @@ SCALARS: Final = {
     "c": Kind.character,
     "Ss": Kind.string,  # the copy-on-write std::string
     "NSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEE": Kind.long_string,  # libstdc++'s newer one
+    "NSt3__112basic_stringIcNS2_11char_traitsIcEENS2_9allocatorIcEEEE": Kind.libcxx_string,
 }
-UNKNOWN_LAYOUT: Final = r"^St3set|basic_string|__cxx11"  # in the names of other classes, which are refused
+# In the names of other classes, which are refused.
+UNKNOWN_LAYOUT: Final = r"^St3set|^NSt3__13set|basic_string|__cxx11"
 STANDARD_CLASS: Final = ("St", "NSt")  # how the names of the standard library's classes begin
 REGISTRY_PARSER: Final = "RegisterPassParser"
 

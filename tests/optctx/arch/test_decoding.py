@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from optctx._native import Span, find_references_to_each, instruction_length, locate
+from optctx._native import Site, Span, find_references_to_each, instruction_length, locate
 from optctx.arch import CannotDecodeError
 from optctx.arch.code import SiteRefusal
 from optctx.arch.x86_64 import intercepting, sites
@@ -268,6 +268,15 @@ def test_what_is_done_with_an_instruction(decoder: CapstoneDecoder) -> None:
         for before, after, size, _ in JUDGED
     ]
     assert found == JUDGED
+
+
+def test_a_vector_may_have_to_be_aligned_where_every_copy_is(decoder: CapstoneDecoder) -> None:
+    """To 16 bytes, where LLVM's own storage is."""
+    load, wide = reference(decoder, "0f2805"), reference(decoder, "c5fc2805")  # movaps xmm0; vmovaps ymm0
+    for found, below, taken in ((load, 0, True), (load, 16, True), (load, 8, False), (wide, 0, False)):
+        found = found._replace(target=BEGIN)
+        result = judge(found, (found.target - below, 64), "f")
+        assert isinstance(result, Site) is taken, (found, below)
 
 
 def test_an_instruction_that_a_jump_does_not_fit_in_is_refused(decoder: CapstoneDecoder) -> None:

@@ -1,4 +1,5 @@
 """An LLVM that people build: newer strings, slots of the global offset table, callbacks that do nothing.
+And one that clang builds, with libc++ and ThinLTO.
 
 The library is of the project's own making, with the shapes of LLVM 19 (tests/programs/cpp/small_llvm.cpp).
 """
@@ -25,16 +26,21 @@ from optctx import (
 )
 from optctx.arch import processor
 from optctx.image.loaded import Image
+from tests.support.audit import audit
 from tests.support.cpp_build import SHARED, compile_cpp
 from tests.support.processes import in_child
 
-# As LLVM_BUILD_LLVM_DYLIB links; without a build id; and with callbacks that a compiler names otherwise.
-WAYS = (("-Wl,-Bsymbolic-functions",), ("-Wl,--build-id=none",), ("-DIDLE_ELSEWHERE",))
+# As LLVM_BUILD_LLVM_DYLIB links; without a build id; with callbacks that a compiler names otherwise; with
+# libc++, as it may be too, without optimisation.
+LIBCXX = ("-DLIBCXX", "-Wl,--build-id=none")
+WAYS = (("-Wl,-Bsymbolic-functions",), ("-Wl,--build-id=none",), ("-DIDLE_ELSEWHERE",), LIBCXX)
 TEXTS = (
     "",
     "short",
     "fifteen letters",
     "sixteen letters!",
+    "twenty-two letters, so",
+    "twenty-three letters, so",
     "a text of more than fifteen letters",
     "x" * 5000,
 )
@@ -102,7 +108,7 @@ def test_each_kind_of_option_is_read_from_the_scope_of_its_thread(library: pathl
         draw = random.Random(seed)
         for _ in range(50):
             count, location, own, first = (draw.randrange(1000) for _ in range(4))
-            texts = tuple(draw.choice(TEXTS[1:5]) for _ in range(draw.randrange(4)))
+            texts = tuple(draw.choice(TEXTS[1:7]) for _ in range(draw.randrange(4)))
             values = Values(count, location, own, first, draw.choice(TEXTS), draw.choice(TEXTS), texts)
             with values.context(small.image) as context:
                 assert small.seen() == str(values)
@@ -122,7 +128,7 @@ def test_each_kind_of_option_is_read_from_the_scope_of_its_thread(library: pathl
 
 
 def test_what_the_library_writes_to_its_text_ends_with_the_scope(library: pathlib.Path) -> None:
-    """It assigns in place, or frees the characters and takes others."""
+    """It assigns in place, frees the characters and takes others, or moves them."""
 
     def one(small: Small, seed: int) -> None:
         draw = random.Random(seed)
@@ -133,7 +139,8 @@ def test_what_the_library_writes_to_its_text_ends_with_the_scope(library: pathli
                 with context:
                     assert small.seen() == str(values)
                     for _ in range(3):
-                        small.library.assign_text(written := draw.choice(TEXTS).encode())
+                        write = draw.choice((small.library.assign_text, small.library.move_text))
+                        write(written := draw.choice(TEXTS).encode())
                         assert small.seen() == str(Values(own_text=written.decode()))
 
     def work(small: Small) -> None:
@@ -161,6 +168,80 @@ def test_what_the_library_writes_past_a_table_reaches_no_other_scope(library: pa
         assert not optctx.drift(small.image)
 
     in_library(library, work)
+
+
+def in_libcxx(tmp_path: pathlib.Path, work: Callable[[Small], object]) -> None:
+    in_library(compile_cpp("small_llvm.cpp", tmp_path / "libsmall.so", *SHARED, *LIBCXX), work)
+
+
+def test_each_instruction_that_clang_reads_with_is_redirected(tmp_path: pathlib.Path) -> None:
+    def seen(small: Small) -> list[int]:
+        found = (ctypes.c_uint * 11)()
+        small.library.instructions_seen(found)
+        return list(found)
+
+    def expected(count: int) -> list[int]:
+        low = count & 255
+        flags = [low == 40, bool(low & 8), count < 100_000]
+        return [
+            *map(int, flags),
+            low,
+            count,
+            count,
+            count,
+            (1 - count) % 2**32,
+            count,
+            count,
+            (100_000 * count) % 2**32,
+        ]
+
+    def one(small: Small, count: int) -> None:
+        with OptionContext({"read-by-every-instruction": count}, image=small.image):
+            assert seen(small) == expected(count)
+
+    def work(small: Small) -> None:
+        with audit(small.image) as found, ThreadPoolExecutor(4) as pool:
+            list(pool.map(lambda count: one(small, count), (0, 8, 40, 255, 99_999, 100_000, 2**31 - 1)))
+        assert found.accesses == []
+        assert found.regions > 5
+        assert seen(small) == expected(40)
+
+    in_libcxx(tmp_path, work)
+
+
+def test_what_options_of_libcxx_share_lives_as_long_as_one_refers_to_it(tmp_path: pathlib.Path) -> None:
+    def pattern(small: Small) -> str:
+        small.library.pattern_seen.restype = ctypes.c_char_p
+        found: bytes = small.library.pattern_seen()
+        return found.decode()
+
+    def one(small: Small, text: str) -> None:
+        context = OptionContext({"remarks": text}, image=small.image)
+        for _ in range(20):
+            with context:
+                assert pattern(small) == text
+                with OptionContext({"own-count": 5}, image=small.image):
+                    assert pattern(small) == text
+
+    def work(small: Small) -> None:
+        with ThreadPoolExecutor(4) as pool:
+            list(pool.map(lambda text: one(small, text), TEXTS))
+        assert pattern(small) == ""
+        assert small.library.patterns_alive() == len(TEXTS), "no entry frees one, or makes one"
+
+    in_libcxx(tmp_path, work)
+
+
+def test_a_libcxx_whose_strings_have_another_layout_is_refused(tmp_path: pathlib.Path) -> None:
+    """As libc++ can be built: the characters first, and twice their number last."""
+    path = compile_cpp("small_llvm.cpp", tmp_path / "libsmall.so", *SHARED, *LIBCXX, "-DOTHER_LAYOUT")
+
+    def work() -> None:
+        ctypes.CDLL(str(path))
+        with pytest.raises(UnsupportedImageError, match="is not laid out as libc\\+\\+'s are by default"):
+            optctx.attach(image=loaded_image(path))
+
+    in_child(work)
 
 
 def test_an_option_that_is_read_past_a_table_alone_is_read(library: pathlib.Path) -> None:

@@ -18,7 +18,7 @@ from llvmlite import binding
 
 import optctx
 from optctx import OptionContext, bound, current, lookup, unbind
-from optctx._native import MachineUse, read_words
+from optctx._native import MachineUse, Subject, bound_count, interceptors, pack_interception, read_words
 from optctx.arch.x86_64.sites import find_references_to
 from optctx.compiling import FreshProcess, Job
 from optctx.engine.attach import attach
@@ -28,6 +28,7 @@ from optctx.errors import (
     ContextMismatchWarning,
 )
 from optctx.hosts.llvmlite import llvmlite_image
+from optctx.image.facts.interceptions import Work
 from optctx.image.survey import find_functions
 from optctx.plan import called, find_entrances
 from tests.support import runs
@@ -258,6 +259,30 @@ def test_no_way_into_an_intercepted_function_is_left_open() -> None:
     others = [image.function_at(address) for address, _ in found if address not in virtual]
     names = {function and function.name for function in others}
     assert names <= {"_ZN4llvm11LLVMContextD1Ev", "_ZN4llvm11LLVMContextD2Ev"}, names
+
+
+def test_calls_in_the_function_that_another_is_part_of_are_its_own() -> None:
+    """Compilers put short functions into their callers, which then call what those consist of."""
+    engine = attach()
+    parts = {at: row for at, row in engine.survey.functions.intercepted.items() if row.part_of is not None}
+    wholes = {row.part_of.names[0][0] for row in parts.values() if row.part_of is not None}
+    changed = {address for address, _, _ in engine.hooks.calls}
+    calls = [way for way in find_entrances(engine.image, called(parts)) if way.code]
+    own = [engine.image.function_at(way.address) for way in calls if way.address not in changed]
+    assert {function.name.replace("D2Ev", "D1Ev") for function in own if function is not None} == wholes
+
+
+def test_a_binding_ends_with_the_contents_of_its_llvm_context(llvm_context: Any) -> None:
+    """As where compilers put the destructor of LLVMContext into its callers."""
+    engine = attach()
+    OptionContext({"unroll-count": COUNT}).bind(llvm_context)
+    [contents] = read_words(ctypes.cast(llvm_context._ptr, ctypes.c_void_p).value or 0, 1)
+    before, _, _ = interceptors()
+    call = ctypes.CFUNCTYPE(ctypes.c_uint64, ctypes.c_uint32, ctypes.c_void_p)(before)
+    entry = pack_interception(engine.index, 0, Work(Subject.contents_that_end))
+    for ends, left in ((contents + 8, 1), (contents, 0)):
+        assert call(entry, (ctypes.c_uint64 * 8)(ends)) == 0
+        assert bound_count() == left
 
 
 def test_a_binding_ends_with_its_llvm_context_and_another_at_the_same_address_is_unbound() -> None:

@@ -14,8 +14,8 @@ from optctx.values.states import State, live_state, registered_state
 from tests.support.alone import alone
 from tests.support.rows import rows
 
-# Of an LLVM with libc++'s std::string.
-_STRING = "NSt3__112basic_stringIcNS2_11char_traitsIcEENS2_9allocatorIcEEEE"
+# Of an LLVM with the std::string of libc++'s second ABI.
+_STRING = "NSt3__212basic_stringIcNS2_11char_traitsIcEENS2_9allocatorIcEEEE"
 NEW_STRINGS = f"_ZTVN4llvm2cl4listI{_STRING}bNS0_6parserIS8_EEEE"
 NEW_STRING = f"_ZTVN4llvm2cl3optI{_STRING}Lb0ENS0_6parserIS8_EEEE"
 

@@ -1,7 +1,7 @@
 // A library with the shapes of an LLVM that people build: what optctx proves and redirects of
 // llvm/Support/CommandLine.h, under the names and with the layouts of LLVM 19, and no more. Its options have a callback
 // that does nothing, its strings are libstdc++'s newer ones, and code reaches the exported ones past the global offset
-// table.
+// table. With LIBCXX, it is as clang builds one with libc++ and ThinLTO.
 #include <unistd.h>
 #include <cstdint>
 #include <cstdio>
@@ -10,6 +10,19 @@
 #include <functional>
 #include <string>
 #include <vector>
+
+#ifdef LIBCXX
+#include "libcxx.hpp"
+using Text = std::__1::string;
+template <class Signature>
+using Function = std::__1::function<Signature>;
+#define THIN(name) asm(name ".llvm.1234567890")  // of what ThinLTO makes visible to other files
+#else
+using Text = std::string;
+template <class Signature>
+using Function = std::function<Signature>;
+#define THIN(name)
+#endif
 
 namespace llvm {
 
@@ -54,7 +67,7 @@ void raw_fd_ostream::write_impl(const char* text, std::size_t size) {
 
 raw_ostream& errs();
 raw_ostream& errs() {
-    static raw_fd_ostream S(2);
+    static raw_fd_ostream S THIN("_ZZN4llvm4errsEvE1S")(2);
     return S;
 }
 
@@ -150,8 +163,8 @@ bool parser<unsigned>::parse(StringRef text, unsigned& value) const {
 }
 
 template <>
-bool parser<std::string>::parse(StringRef text, std::string& value) const {
-    value = text.str();
+bool parser<Text>::parse(StringRef text, Text& value) const {
+    value = Text(text.data, text.size);
     return false;
 }
 
@@ -169,7 +182,7 @@ private:
     T value_;
     OptionValue<T> default_;
     Parser parser_;
-    std::function<void(const T&)> callback_ = IDLE;
+    Function<void(const T&)> callback_ = IDLE;
 
     bool handleOccurrence(unsigned, StringRef, StringRef text) override {
         T value{};
@@ -193,7 +206,7 @@ private:
     T* location_;
     OptionValue<T> default_;
     Parser parser_;
-    std::function<void(const T&)> callback_ = IDLE;
+    Function<void(const T&)> callback_ = IDLE;
 
     bool handleOccurrence(unsigned, StringRef, StringRef text) override {
         T value{};
@@ -217,7 +230,7 @@ private:
     bool default_assigned_ = false;
     std::vector<unsigned> positions_;
     Parser parser_;
-    std::function<void(const T&)> callback_ = IDLE;
+    Function<void(const T&)> callback_ = IDLE;
 
     bool handleOccurrence(unsigned position, StringRef, StringRef text) override {
         T value{};
@@ -241,13 +254,13 @@ extern unsigned ExportedVariable;
 cl::opt<unsigned> ExportedCount("exported-count", 1);
 unsigned ExportedVariable = 2;
 cl::opt<unsigned, true> ExportedLocation("exported-location", ExportedVariable);
-cl::opt<std::string> ExportedText("exported-text", "short");
+cl::opt<Text> ExportedText("exported-text", "short");
 
 }  // namespace llvm
 
 using namespace llvm;
 
-static void (*ErrorHandler)(void*, const char*) = nullptr;
+static void (*ErrorHandler)(void*, const char*) THIN("_ZL12ErrorHandler") = nullptr;
 static void* ErrorHandlerUserData = nullptr;
 
 void llvm::report_fatal_error(const char* reason) {
@@ -262,8 +275,8 @@ extern "C" void install_handler(void (*handler)(void*, const char*), void* data)
 }
 
 static cl::opt<unsigned> OwnCount("own-count", 3);
-static cl::opt<std::string> OwnText("own-text", "a default of more than fifteen characters");
-static cl::list<std::string> OwnTexts("own-texts");
+static cl::opt<Text> OwnText("own-text", "a default of more than fifteen characters");
+static cl::list<Text> OwnTexts("own-texts");
 static cl::opt<unsigned> First("first-of-table", 4), Second("second-of-table", 5);
 static cl::opt<unsigned> WithCallback("with-callback", 6);
 static unsigned called;
@@ -272,13 +285,14 @@ static void call_back(const unsigned& value) { called = value; }
 extern cl::opt<unsigned>* const OptionTable[2];
 cl::opt<unsigned>* const OptionTable[2] = {&First, &Second};
 
+static std::string str(const Text& text) { return std::string(text.data(), text.size()); }
+
 // What the code sees, as a text of at most `room` bytes.
 extern "C" void values_seen(unsigned of_table, char* text, std::size_t room) {
     std::string seen = std::to_string(ExportedCount) + " " + std::to_string(ExportedVariable) + " " +
                        std::to_string(OwnCount) + " " + std::to_string(*OptionTable[of_table]) + " " +
-                       std::to_string(WithCallback + called) + " " + static_cast<const std::string&>(ExportedText) +
-                       " " + static_cast<const std::string&>(OwnText);
-    for (const std::string& each : OwnTexts.values()) seen += " " + each;
+                       std::to_string(WithCallback + called) + " " + str(ExportedText) + " " + str(OwnText);
+    for (const Text& each : OwnTexts.values()) seen += " " + str(each);
     std::snprintf(text, room, "%s", seen.c_str());
 }
 
@@ -290,5 +304,56 @@ extern "C" void set_numbers(unsigned count, unsigned first) {
 
 // As LLVM writes to an option of its own, by its address.
 extern "C" void assign_text(const char* text) {
-    const_cast<std::string&>(static_cast<const std::string&>(OwnText)) = text;
+    const_cast<Text&>(static_cast<const Text&>(OwnText)).assign(text, std::strlen(text));
 }
+
+extern "C" void move_text(const char* text) { const_cast<Text&>(static_cast<const Text&>(OwnText)) = Text(text); }
+
+#ifdef LIBCXX
+namespace llvm::cl {
+// As clang reads an option: into registers of every kind, as an operand beside a constant, and by its address.
+static opt<unsigned> Read("read-by-every-instruction", 40);
+template <>
+bool opt<std::__1::shared_text, true, parser<Text>>::handleOccurrence(unsigned, StringRef, StringRef text) {
+    *location_ = Text(text.data, text.size);
+    return false;
+}
+static std::__1::shared_text Pattern;
+static opt<std::__1::shared_text, true, parser<Text>> Remarks("remarks", Pattern);
+}  // namespace llvm::cl
+
+static const unsigned& read() { return cl::Read; }
+
+// As clang makes a constructor for one static option of a function, which runs once.
+[[gnu::used]] static void construct() asm("_ZN4llvm2cl3optIjLb0ENS0_6parserIjEEEC2IJA5_cNS0_4descEEEEDpRKT_");
+static void construct() { asm volatile("movq $0, %0" : "=m"(*reinterpret_cast<void**>(&cl::Read))); }
+
+// A part that clang has put elsewhere, because it is seldom executed.
+[[gnu::noinline]] static unsigned cold_part() asm("instructions_seen.cold.1");
+static unsigned cold_part() {
+    unsigned found = 2;
+    asm volatile("imull $100000, %1, %0" : "=r"(found) : "m"(read()));
+    return found;
+}
+
+extern "C" void instructions_seen(unsigned* seen) {
+    asm volatile("xorl %0, %0; cmpb $40, %1; sete %b0" : "=&q"(seen[0]) : "m"(read()) : "cc");
+    asm volatile("xorl %0, %0; testb $8, %1; setne %b0" : "=&q"(seen[1]) : "m"(read()) : "cc");
+    asm volatile("xorl %0, %0; cmpl $100000, %1; setb %b0" : "=&q"(seen[2]) : "m"(read()) : "cc");
+    asm volatile("movzbl %1, %0" : "=r"(seen[3]) : "m"(read()));
+    asm volatile("movd %1, %%xmm1; movd %%xmm1, %0" : "=r"(seen[4]) : "m"(read()) : "xmm1");
+    asm volatile("cvtsi2sdl %1, %%xmm1; cvtsd2si %%xmm1, %0" : "=r"(seen[5]) : "m"(read()) : "xmm1");
+    asm volatile("movl $0, %0; cmpl %0, %0; cmovel %1, %0" : "=&r"(seen[6]) : "m"(read()) : "cc");
+    asm volatile("movl $1, %0; subl %1, %0" : "=&r"(seen[7]) : "m"(read()) : "cc");
+    asm volatile("leaq %1, %%rcx; movl (%%rcx), %0" : "=r"(seen[8]) : "m"(read()) : "rcx");
+    asm volatile("movaps %1, %%xmm1; movd %%xmm1, %0" : "=r"(seen[9]) : "m"(read()) : "xmm1");
+    seen[10] = cold_part();
+}
+
+extern "C" const char* pattern_seen() {
+    const Text* text = cl::Pattern.get();
+    return text == nullptr ? "" : text->data();
+}
+
+extern "C" long patterns_alive() { return std::__1::shared_count::live; }
+#endif

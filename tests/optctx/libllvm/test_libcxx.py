@@ -1,0 +1,113 @@
+"""A libLLVM that clang has built with libc++ and ThinLTO, as PyPI's karellen-llvm-core has one.
+
+Tests of a whole one take the paths in OPTCTX_LIBCXX_LLVMS, or the one that is installed beside this Python.
+"""
+
+from __future__ import annotations
+
+import os
+import pathlib
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+
+import pytest
+
+import optctx
+from optctx import OptctxError, OptionContext, libllvm, registry
+from optctx.compiling import FreshProcess, Job, Result, compile_job
+from tests.support.audit import audit
+from tests.support.cpp_build import SHARED, compile_cpp
+from tests.support.ir_texts import COUNTED, SCALE
+from tests.support.processes import forked
+
+LIBRARIES = [path for path in os.environ.get("OPTCTX_LIBCXX_LLVMS", "").split(os.pathsep) if path] or [
+    str(path)
+    for path in sorted(pathlib.Path(sys.prefix, "lib").glob("libLLVM.so.*"))
+    if list(path.parent.glob("*/libc++.so.1.0"))
+]
+with_each = pytest.mark.parametrize(
+    "library",
+    LIBRARIES
+    or [pytest.param("", marks=pytest.mark.skip("needs a libLLVM with libc++ (PyPI: karellen-llvm-core)"))],
+)
+SETS = (
+    (),
+    ("-unroll-count=4",),
+    ("-force-vector-width=4", "-regalloc=basic"),
+    ("-force-attribute=scale:minsize", "-force-remove-attribute=cold"),
+    ("-print-after=a-pass-whose-name-is-no-short-text", "-inline-threshold=0"),
+    ("-pass-remarks=unroll", "-align-all-blocks=4"),
+    ("-x86-align-branch=jcc+fused+jmp", "-x86-align-branch-boundary=32"),
+)
+
+
+@forked
+def test_what_lies_beside_a_library_without_the_name_that_it_needs_is_loaded(tmp_path: pathlib.Path) -> None:
+    library, source, far = tmp_path / "libLLVM.so.1", tmp_path / "one.cpp", tmp_path / "lib" / "far"
+    far.mkdir(parents=True)
+
+    def build(path: pathlib.Path, text: str, *flags: str) -> str:
+        source.write_text(text)
+        name = path.name.removesuffix(".0")
+        return str(compile_cpp(source, path, *SHARED, f"-Wl,-soname,{name}", "-Wl,--no-as-needed", *flags))
+
+    under = build(far / "libunder++.so.1.0", "int under() { return 1; }")
+    over = build(far / "libover.so.1.0", "int under(); int over(); int over() { return under(); }", under)
+    build(library, "int over(); int top(); int top() { return over(); }", over)
+
+    def said() -> str:
+        with pytest.raises(OptctxError) as raised:
+            libllvm.open(library)
+        return str(raised.value)
+
+    missing = (
+        "it needs {}, which the loader does not find, nor is it beside it; put it into {}, or name its folder"
+    )
+    assert missing.format("libover.so.1", tmp_path) in said()
+    pathlib.Path(over).rename(tmp_path / "libover.so.1.0")
+    assert missing.format("libunder++.so.1", tmp_path) in said()
+    pathlib.Path(under).rename(tmp_path / "lib" / "libunder++.so.1.7")
+    assert "it does not export LLVM-C, of LLVM 16 or newer" in said()
+
+
+@with_each
+@forked
+def test_scopes_reach_it_as_fresh_processes_have_it(library: str) -> None:
+    image = libllvm.open(library).image
+    options = registry(image)
+    refused = [name for name, option in options.items() if option.scope == "process"]
+    assert len(refused) < 0.03 * len(options), refused
+    assert not [name for name in refused if "layout" in options[name].reason]
+    jobs = [
+        Job(text, options=own, cpu="haswell", emit="object", llvm=library)
+        for text in (COUNTED, SCALE)
+        for own in SETS
+    ]
+
+    def both(job: Job) -> tuple[Result, Result]:
+        with OptionContext.from_args(job.options, image=image):
+            return compile_job(replace(job, options=())), fresh.compile(job)
+
+    with FreshProcess() as fresh, ThreadPoolExecutor(4) as pool:
+        results = list(pool.map(both, jobs * 2))
+    assert [thread for thread, alone in results if thread != alone] == []
+    assert len({thread.code for thread, _ in results}) > 6
+    with audit(image) as found, OptionContext.from_args(SETS[-1], image=image):
+        compile_job(jobs[0])
+    assert found.accesses == []
+
+
+@with_each
+@forked
+def test_a_bound_llvm_context_ends_with_its_binding(library: str) -> None:
+    """Its destructor is put into every caller."""
+    llvm = libllvm.open(library)
+    module = llvm.parse(COUNTED)
+    OptionContext(unroll_count=4, image=llvm.image).bind(module.context_address)
+    llvm.run_passes(module, "function(loop-unroll)")
+    assert str(module).count("store volatile") == 4
+    with pytest.raises(optctx.ScopeError, match="bound to 1 LLVMContext"):
+        optctx.detach(llvm.image)
+    module.close()
+    optctx.detach(llvm.image)
