@@ -6,11 +6,15 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 
+from llvmlite import binding
+
 from evidence.strategies.strategy import Strategy
 from optctx.compiling import Job, Result
-from optctx.compiling.job import compile_unchecked
+from optctx.compiling.job import compile_unchecked, make_target_machine, parse_module, unchecked
 from optctx.context import OptionContext, tool
 from optctx.context.wrap import wrap
+from optctx.errors import OptctxError
+from optctx.hosts.llvmlite.compiling import emit, instruction_count, run_passes
 
 
 class ThreadStrategy(Strategy):
@@ -46,4 +50,17 @@ class LlvmContextStrategy(Strategy):
         OptionContext.from_args(inside, base="defaults")  # raises for what cannot be bound
 
     def _compile(self, job: Job) -> Result:
-        return compile_unchecked(job, prepare=OptionContext.from_args(job.options, base="defaults").bind)
+        bound, context = OptionContext.from_args(job.options, base="defaults"), binding.create_context()
+        bound.bind(context)
+        try:
+            with (
+                parse_module(job.ir, context) as module,
+                make_target_machine(job, module, unchecked) as machine,
+            ):
+                run_passes(module, job.passes, target_machine=machine)
+                instructions, text = instruction_count(module), str(module)
+                code = emit(module, machine, as_object=job.emit != "assembly")
+        except OptctxError as error:
+            return Result(error=str(error))
+        ir = text if job.emit in ("ir", "both") else None
+        return Result(ir, code if job.emit in ("object", "assembly", "both") else b"", instructions)

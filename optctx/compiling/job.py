@@ -30,7 +30,6 @@ CodeModel = Literal["default", "jitdefault", "small", "kernel", "medium", "large
 Emit = Literal["object", "assembly", "ir", "both", "none"]  # both: the IR after the passes, and the object
 # Of the job's own triple or its module's, and the job; raises OptctxError.
 CheckTarget = Callable[[str, "Job"], None]
-Prepare = Callable[["ContextRef"], None]
 # The fields of a Job that decide its target machine.
 TARGET = ("triple", "cpu", "features", "opt_level", "reloc", "code_model")
 _SUPPORTED: tuple[CodeModel, ...] = ("default", "small")  # by every target
@@ -161,10 +160,6 @@ def unchecked(triple: str, job: Job) -> None:
     """Accept every target."""
 
 
-def _as_it_is(context: ContextRef) -> None:
-    """Prepare nothing."""
-
-
 def _emit(job: Job, module: ModuleRef, machine: TargetMachine) -> tuple[str | None, bytes]:
     """What the job asks for, by LLVM's printer and its code generator."""
     ir = str(module) if job.emit in ("ir", "both") else None  # before emission, which changes the module
@@ -176,21 +171,15 @@ def _emit(job: Job, module: ModuleRef, machine: TargetMachine) -> tuple[str | No
     return ir, b""
 
 
-def compile_unchecked(
-    job: Job,
-    check: CheckTarget = unchecked,
-    prepare: Prepare = _as_it_is,
-) -> Result:
+def compile_unchecked(job: Job, check: CheckTarget = unchecked) -> Result:
     """Compile as `compile_job` does, but for checking the target.
 
     LLVM prints a message for a processor or feature that it does not know, and may exit, as it does for a
     code model that the target does not have. `check` is called before LLVM sees those that the job names.
-    `prepare` is called with the job's own LLVMContext, before anything is in it; not with that of an LLVM
-    besides llvmlite's.
     """
     started = time.perf_counter()
     try:
-        ir, code, instructions = _compile_anywhere(job, check, prepare)
+        ir, code, instructions = _compile_anywhere(job, check)
     except OptctxError as error:
         return Result(error=str(error), seconds=time.perf_counter() - started)
     return Result(ir, code, instructions, seconds=time.perf_counter() - started)
@@ -201,7 +190,7 @@ def pipeline_error(job: Job) -> str:
     # No processor: the job's may belong to the target that its own module names.
     empty = replace(job, ir="", cpu="", features="", code_model="default", emit="none")
     try:
-        _compile_anywhere(empty, unchecked, _as_it_is)
+        _compile_anywhere(empty, unchecked)
     except PassPipelineError as error:
         return str(error)
     except OptctxError:  # an error of a pass, which options may change
@@ -209,20 +198,20 @@ def pipeline_error(job: Job) -> str:
     return ""
 
 
-def _compile_anywhere(job: Job, check: CheckTarget, prepare: Prepare) -> tuple[str | None, bytes, int]:
+def _compile_anywhere(job: Job, check: CheckTarget) -> tuple[str | None, bytes, int]:
     """(IR, code, number of instructions). Raises OptctxError."""
     if job.llvm:
         return _compile_by_llvm_c(job, check)
     initialise_targets()
-    return run_in_task(native_api().image, _compile, job, check, prepare)
+    return run_in_task(native_api().image, _compile, job, check)
 
 
-def _compile(job: Job, check: CheckTarget, prepare: Prepare) -> tuple[str | None, bytes, int]:
+def _compile(job: Job, check: CheckTarget) -> tuple[str | None, bytes, int]:
     """(IR, code, number of instructions)."""
-    with (
-        _prepared(job, prepare) as module,
-        make_target_machine(job, module, check) as machine,
-    ):
+    from llvmlite import binding
+
+    context = binding.create_context()  # ends with its module: closed first, it would delete that
+    with parse_module(job.ir, context) as module, make_target_machine(job, module, check) as machine:
         run_passes(module, job.passes, target_machine=machine)
         instructions = instruction_count(module)  # before emission, which changes the module
         return *_emit(job, module, machine), instructions
@@ -246,14 +235,6 @@ def _compile_by_llvm_c(job: Job, check: CheckTarget) -> tuple[str | None, bytes,
             if job.emit == "assembly":
                 return ir, llvm.emit_assembly(module, machine).encode(), instructions
             return ir, b"", instructions
-
-
-def _prepared(job: Job, prepare: Prepare) -> ModuleRef:
-    from llvmlite import binding
-
-    context = binding.create_context()  # ends with its module: closed first, it would delete that
-    prepare(context)
-    return parse_module(job.ir, context)
 
 
 def parse_module(ir: str | bytes, context: ContextRef) -> ModuleRef:

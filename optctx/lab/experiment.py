@@ -14,7 +14,7 @@ from functools import partial
 from itertools import islice
 from typing import Generic, Self, TypeVar
 
-from optctx import OptionContext, attach, registry
+from optctx import OptionContext, attach
 from optctx.children.answers import Done
 from optctx.children.crowd import PER_THREAD, Crowd
 from optctx.children.limits import Limits as ChildLimits
@@ -417,9 +417,9 @@ class ByReads(Generic[Known]):
     source and the same values of those, it would read the same ones and do the same.
     """
 
-    def __init__(self, image: Image | None) -> None:
-        self._registry = registry(image)
-        self._targets: dict[str, str] = {}
+    def __init__(self, targets: Mapping[str, str]) -> None:
+        """Take each option's own name, by the name that is used for it."""
+        self._targets = targets
         self._read: dict[Hashable, list[frozenset[str]]] = {}  # by source, each once
         self._results: dict[Hashable, Known] = {}
 
@@ -437,10 +437,5 @@ class ByReads(Generic[Known]):
 
     def _values(self, options: Mapping[str, str], read: frozenset[str]) -> tuple[tuple[str, str], ...]:
         """What the options that were read have, without aliases."""
-        targets = ((self._target(name), text) for name, text in options.items())
+        targets = ((self._targets[name], text) for name, text in options.items())
         return tuple(sorted(each for each in targets if each[0] in read))
-
-    def _target(self, name: str) -> str:
-        if name not in self._targets:
-            self._targets[name] = self._registry[name].alias_of or name
-        return self._targets[name]

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from optctx import OptionContext, registry
+from optctx import OptionContext
 from optctx.compiling import Emit, Job
 from optctx.lab.experiment import Asked, Experiment, Plan, make_plan
 from optctx.lab.outcome import Answer, Limits
@@ -28,21 +29,27 @@ class Candidate:
 
 
 def search_plan(
-    job: Job, space: Space, limits: Limits, *, emit: Emit | None = None, noted: bool = False, repeats: int = 1
+    job: Job,
+    space: Space,
+    limits: Limits,
+    *,
+    emit: Emit | None = None,
+    noted: Iterable[str] = (),
+    repeats: int = 1,
 ) -> Plan:
     """Plan a search in which options have the values that the calling thread sees now.
 
-    `emit`: what objectives want of each compilation; None for figures alone. `noted`: note which options of
-    the space each compilation reads. Raises OptctxError for a target that LLVM does not take.
+    `emit`: what objectives want of each compilation; None for figures alone. `noted`: options, without
+    aliases, of which is noted whether a compilation reads them. Raises OptctxError for a target that LLVM
+    does not take.
     """
-    names = [each.name for each in space.dimensions if each.name != PASSES]
     return make_plan(
         {"": replace(job, emit=emit or "object")},
         limits,
         OptionContext(image=job.image),
         pipelines=space.pipelines,
         output=emit is not None,
-        noted=tuple(registry(job.image)[name].alias_of or name for name in names) if noted else (),
+        noted=tuple(noted),
         repeats=repeats,
     )
 

@@ -107,11 +107,6 @@ def figure_text(figure: float, goal: Goal) -> str:
     return str(int(figure)) if whole else f"{figure:.6g}"
 
 
-def change_text(figure: float, base: float) -> str:
-    """How far a figure is from the base's: "-12.3%"; "" if the base has none to compare with."""
-    return f"{(figure - base) / abs(base):+.1%}" if base else ""
-
-
 def _best_lines(study: Tuned, so_far: str) -> list[str]:
     """What is best by the one objective, or that nothing is."""
     (goal,) = study.goals
@@ -135,5 +130,7 @@ def _best_lines(study: Tuned, so_far: str) -> list[str]:
 
 
 def _change(trial: Trial, study: Tuned) -> str:
+    """How far its figure is from the base's: "-12.3%"; "" if the base has none to compare with."""
     (goal,) = study.goals
-    return change_text(trial.objectives[goal.name], study.base.objectives[goal.name])
+    figure, base = trial.objectives[goal.name], study.base.objectives[goal.name]
+    return f"{(figure - base) / abs(base):+.1%}" if base else ""

@@ -13,11 +13,12 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from optctx import registry
 from optctx.compiling import Job
 from optctx.errors import EndedEarlyError, Interrupted, OptctxError
 from optctx.lab.experiment import ByReads, Plan
 from optctx.lab.outcome import Answer, Limits
-from optctx.lab.space import Space
+from optctx.lab.space import PASSES, Space
 from optctx.lab.timing.bench import processor_model
 from optctx.lab.trial import Goal, Trial, identity_of, versions
 from optctx.lab.tuning.assess import Assessor
@@ -80,12 +81,14 @@ def tune(
         raise OptctxError("there is nothing to search: give options with --try NAME=VALUES")
     timed = any(isinstance(each, CompilationTime) for each in objectives)
     limits = limits.within(search.seconds)
+    options = registry(job.image)
+    targets = {name: options[name].alias_of or name for name in space.names if name != PASSES}
     plan = search_plan(
         job,
         space,
         replace(limits, jobs=1) if timed else limits,
         emit=emit_for(objectives),
-        noted=True,
+        noted=targets.values(),
         repeats=_REPEATS if timed else 1,
     )
     opened = Storage(storage)
@@ -95,7 +98,7 @@ def tune(
         found = opened.study(study, goals, _identity(job, plan, space, objectives))
         evaluator = stack.enter_context(Evaluator())
         assessor = Assessor(plan, objectives)
-        run = _Run(plan, space, objectives, search, found, evaluator, assessor, on_trial, ByReads(job.image))
+        run = _Run(plan, space, objectives, search, found, evaluator, assessor, on_trial, ByReads(targets))
         return run.run()
 
 
