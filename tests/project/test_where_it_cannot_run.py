@@ -69,7 +69,7 @@ def configured(folder: pathlib.Path, *arguments: str) -> str:
     return " ".join(done.stderr.split())
 
 
-PLATFORMS = "Linux on aarch64", "Darwin on x86_64", "Windows on AMD64"
+PLATFORMS = "Linux on aarch64", "Darwin on x86_64"
 OTHER_PYTHONS = {
     'sys.version_info = (3, 10, 18, "final", 0); platform.python_version = lambda: "3.10.18"': (
         "64-bit CPython 3.10.18"

@@ -320,22 +320,17 @@ def passes(machine: Any) -> None:
         run_passes(module, PASSES, target_machine=machine)
 
 
-def emission(emit: str, bound: bool) -> Callable[[Any], None]:
-    def work(machine: Any) -> None:
-        with binding.create_context() as context, binding.parse_assembly(LOWERED, context) as module:
-            if bound:
-                OptionContext(OPTIONS).bind(context)
-            module.triple = machine.triple
-            EMITS[emit](module, machine)
-
-    return work
+def bound_emission(machine: Any) -> None:
+    with binding.create_context() as context, binding.parse_assembly(LOWERED, context) as module:
+        OptionContext(OPTIONS).bind(context)
+        module.triple = machine.triple
+        EMITS["llvmlite's object"](module, machine)
 
 
 CALLS: dict[str, Callable[[Any], object]] = {
     "run_passes": passes,
-    "emit_object": emission("emit_object", bound=False),
     "target_data": lambda machine: machine.target_data,
-    "llvmlite's object of a bound module": emission("llvmlite's object", bound=True),
+    "llvmlite's object of a bound module": bound_emission,
 }
 
 

@@ -51,7 +51,6 @@ IN_TURN: list[tuple[Options, list[Turn], list[Options]]] = [
         [OUTSIDE, ("scope", INTEL), OUTSIDE, ("bound", TESTS), ("scope", FAST), OUTSIDE],
         [NONE, INTEL, TESTS, FAST],
     ),
-    (NONE, [("scope", TESTS), OUTSIDE], []),
     (TESTS, [("scope", INTEL), OUTSIDE, ("bound", FAST), OUTSIDE], []),
 ]
 

@@ -16,7 +16,7 @@ from tests.support.processes import SECONDS, python_process
 from tests.support.tuning_cases import TINY
 
 # Within the usual limit of 120 s, which would hold without them.
-TOO_LONG = "took longer than 2 s"
+TOO_LONG = "took longer than 1 s"
 TRIED = "--try=unroll-count=1,2"
 
 
@@ -26,14 +26,14 @@ TRIED = "--try=unroll-count=1,2"
         pytest.param(words, id=" ".join(words), marks=[pytest.mark.long] * (number > 1))
         for number, words in enumerate(
             (
-                ["rank", "--only=unroll-count", "--timeout=2"],
-                ["tune", TRIED, "--seconds=2"],
-                ["sweep", TRIED, "--timeout=2"],
-                ["rank", "--only=unroll-count", "--seconds=2"],
-                ["tune", TRIED, "--timeout=2"],
-                ["tune", "--timeout=2"],  # which ranks options first
-                ["tune", "--seconds=2"],
-                ["time", "--against=-unroll-count=2", "--timeout=2"],
+                ["rank", "--only=unroll-count", "--timeout=1"],
+                ["tune", TRIED, "--seconds=1"],
+                ["sweep", TRIED, "--timeout=1"],
+                ["rank", "--only=unroll-count", "--seconds=1"],
+                ["tune", TRIED, "--timeout=1"],
+                ["tune", "--timeout=1"],  # which ranks options first
+                ["tune", "--seconds=1"],
+                ["time", "--against=-unroll-count=2", "--timeout=1"],
             )
         )
     ],
@@ -50,7 +50,7 @@ def test_a_base_that_never_ends_is_cut_off(words: list[str], tmp_path: pathlib.P
 def test_the_recorded_compilation_is_cut_off(tmp_path: pathlib.Path) -> None:
     context = OptionContext.from_args([f"-{LIST}={endless(tmp_path)}"])
     with Experiment() as process:
-        process.prepare(make_plan({"": Job(TINY, SCALED)}, Limits(timeout=2.0), context))
+        process.prepare(make_plan({"": Job(TINY, SCALED)}, Limits(timeout=1.0), context))
         with pytest.raises(OptctxError, match=f"cannot record what LLVM reads: it {TOO_LONG}"):
             process.recorded()
 

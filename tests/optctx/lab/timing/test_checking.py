@@ -182,7 +182,6 @@ def wrong(text: str, ir: str = SUM) -> Any:
         ("def arguments(): return None, 1.5", "argument 2 of i32 total(ptr, i64): expected a number for i64"),
         ("def arguments(): return None, 2**64", "i64 holds no 18446744073709551616"),
         ("def arguments():\n  return None, 1 // 0", "it raises ZeroDivisionError in line 2: "),
-        ("def arguments(): exit(3)", "it raises SystemExit in line 1: 3"),
     ],
 )
 def test_what_a_harness_gives_wrongly_is_one_clear_error(
@@ -199,12 +198,10 @@ def test_what_a_harness_gives_wrongly_is_one_clear_error(
         ("arguments = 7", "expected a function `arguments`, found 7"),
         ("seconds = 0", "expected `seconds` as a number above 0, found 0"),
         ("def arguments(:", "it raises SyntaxError in line 1: "),
-        ("import nowhere_at_all", "it raises ModuleNotFoundError in line 1: "),
         (
             "arguments = list; tolerance = -1",
             "expected `tolerance` as one or two numbers, 0 or more, found -1",
         ),
-        ("arguments = list; repeat = 0", "expected `repeat` as a number above 0, found 0"),
         ("arguments = list; entry = 7", "expected `entry` as text, found 7"),
         ("import os, signal\nos.kill(os.getpid(), signal.SIGSEGV)", "killed by SIGSEGV"),
     ],
@@ -225,7 +222,6 @@ def test_a_harness_that_is_not_there_is_one_clear_error(tmp_path: pathlib.Path) 
     ("ir", "words"),
     [
         ("define internal void @f() { ret void }", "it is internal to its module"),
-        ("define available_externally void @f() { ret void }", "its code is elsewhere"),
         ("define void @f(...) { ret void }", "it takes a variable number of arguments"),
         ("define fastcc void @f() { ret void }", "it is declared as fastcc; expected a function of C"),
         ("define cc 103 void @f() { ret void }", "it is declared as aarch64_sme_preservemost_from_x2"),
