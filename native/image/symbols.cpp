@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstdio>
 #include <cstring>
 #include <functional>
 #include <mutex>
@@ -24,21 +25,64 @@ std::uint8_t tag_of(std::size_t hash) { return static_cast<std::uint8_t>(hash >>
 
 }  // namespace
 
-void SymbolIndex::open(const Elf64_Sym* symbols, std::size_t count, const char* strings, std::uintptr_t base) {
-    symbols_ = symbols;
-    count_ = count;
-    strings_ = strings;
+void SymbolIndex::open(const SymbolTable& table, std::uintptr_t base, std::vector<FunctionSpan> functions) {
+    table_ = table;
     base_ = base;
+    functions_ = std::move(functions);
+}
+
+void SymbolIndex::add(const std::vector<AddedSymbol>& symbols) {
+    added_ = symbols;
+    forget();
+}
+
+Elf64_Sym SymbolIndex::entry(std::uint32_t number) const {
+    if (number < table_.symbols.size()) return table_.symbols[number];
+    Elf64_Sym made{};
+    made.st_shndx = SHN_ABS;  // defined
+    std::size_t at = number - table_.symbols.size();
+    bool is_function = true;
+    if (at < functions_.size()) {
+        made.st_value = functions_[at].begin;
+        made.st_size = functions_[at].size;
+    } else {
+        at -= functions_.size();
+        made.st_value = added_[at].address;
+        made.st_size = added_[at].size;
+        is_function = added_[at].is_function;
+    }
+    made.st_info = is_function ? STT_FUNC : STT_OBJECT;  // local
+    return made;
+}
+
+std::string_view SymbolIndex::name_of(std::uint32_t number) const {
+    const std::size_t named = table_.symbols.size();
+    if (number < named) return table_.strings + table_.symbols[number].st_name;
+    return number < named + functions_.size() ? made_name(number) : added_[number - named - functions_.size()].name;
+}
+
+// For people: as disassemblers show where the function is.
+std::string_view SymbolIndex::made_name(std::uint32_t number) const {
+    const std::lock_guard lock(working);
+    std::string& name = made_names_[number];
+    if (name.empty()) {
+        char text[32];
+        std::snprintf(text, sizeof text, "function at 0x%llx", static_cast<unsigned long long>(entry(number).st_value));
+        name = text;
+    }
+    return name;
 }
 
 std::shared_ptr<const SymbolIndex::Names> SymbolIndex::names() const {
     const std::lock_guard lock(working);
     if (names_ == nullptr) {
         auto made = std::make_shared<Names>();
-        made->places.assign(std::bit_ceil(count_ + count_ / 2 + 1), 0);
+        const std::size_t unnamed = table_.symbols.size();
+        const std::size_t named = count() - functions_.size();
+        made->places.assign(std::bit_ceil(named + named / 2 + 1), 0);
         made->tags.assign(made->places.size(), 0);
-        for (std::uint32_t number = 1; number < count_; ++number)  // 0 is reserved
-            if (counts(symbols_[number])) add(*made, number);
+        for (std::uint32_t number = 1; number < count(); ++number)  // 0 is reserved
+            if (number - unnamed >= functions_.size() && counts(entry(number))) add(*made, number);
         names_ = std::move(made);
     }
     return names_;
@@ -48,13 +92,19 @@ std::shared_ptr<const SymbolIndex::Addresses> SymbolIndex::addresses() const {
     const std::lock_guard lock(working);
     if (addresses_ == nullptr) {
         auto made = std::make_shared<Addresses>();
-        for (std::uint32_t number = 1; number < count_; ++number)
-            if (counts(symbols_[number]))
-                (is_function(symbols_[number]) ? made->functions : made->objects).push_back(number);
+        const auto take = [&](std::size_t first, std::size_t end) {
+            for (auto number = static_cast<std::uint32_t>(first); number < end; ++number)
+                if (const Elf64_Sym each = entry(number); counts(each))
+                    (is_function(each) ? made->functions : made->objects).push_back(number);
+        };
+        const std::size_t unnamed = table_.symbols.size(), added = unnamed + functions_.size();
+        take(unnamed, added);  // of symbols at one address the last one that is taken counts
+        take(1, unnamed);
+        take(added, count());
         for (Numbers* numbers : {&made->functions, &made->objects}) {
             numbers->shrink_to_fit();
             std::stable_sort(numbers->begin(), numbers->end(), [this](std::uint32_t a, std::uint32_t b) {
-                return symbols_[a].st_value < symbols_[b].st_value;
+                return entry(a).st_value < entry(b).st_value;
             });
         }
         addresses_ = std::move(made);
@@ -69,12 +119,12 @@ void SymbolIndex::forget() {
 }
 
 Symbol SymbolIndex::symbol(std::uint32_t number) const {
-    const Elf64_Sym& entry = symbols_[number];
-    return {base_ + entry.st_value, entry.st_size, strings_ + entry.st_name, number};
+    const Elf64_Sym& own = entry(number);
+    return {base_ + own.st_value, own.st_size, name_of(number), number};
 }
 
 std::optional<Symbol> SymbolIndex::numbered(std::uint32_t number) const {
-    if (number == 0 || number >= count_ || !counts(symbols_[number])) return std::nullopt;
+    if (number == 0 || number >= count() || !counts(entry(number))) return std::nullopt;
     return symbol(number);
 }
 
@@ -82,15 +132,14 @@ std::optional<Symbol> SymbolIndex::numbered(std::uint32_t number) const {
 std::size_t SymbolIndex::place_of(const Names& names, std::string_view name, std::size_t hash) const {
     const Numbers& places = names.places;
     std::size_t place = hash & (places.size() - 1);
-    while (places[place] != 0 &&
-           (names.tags[place] != tag_of(hash) || strings_ + symbols_[places[place]].st_name != name))
+    while (places[place] != 0 && (names.tags[place] != tag_of(hash) || name_of(places[place]) != name))
         place = (place + 1) & (places.size() - 1);
     return place;
 }
 
 // Of several local symbols with one name, the first counts.
 void SymbolIndex::add(Names& names, std::uint32_t number) const {
-    const std::string_view name = strings_ + symbols_[number].st_name;
+    const std::string_view name = name_of(number);
     const std::size_t hash = std::hash<std::string_view>()(name);
     const std::size_t place = place_of(names, name, hash);
     if (names.places[place] != 0) return;
@@ -115,13 +164,13 @@ std::optional<Symbol> SymbolIndex::object_at(std::uintptr_t address) const {
 
 std::optional<Symbol> SymbolIndex::containing(const Numbers& sorted, std::uintptr_t address) const {
     auto next = std::upper_bound(sorted.begin(), sorted.end(), address, [this](std::uintptr_t a, std::uint32_t number) {
-        return a < base_ + symbols_[number].st_value;
+        return a < base_ + entry(number).st_value;
     });
     constexpr int back = 8;
     for (int i = 0; i < back && next != sorted.begin(); ++i) {
         --next;
-        const Symbol found = symbol(*next);
-        if (address - found.address < found.size) return found;
+        const Elf64_Sym& found = entry(*next);
+        if (address - (base_ + found.st_value) < found.st_size) return symbol(*next);
     }
     return std::nullopt;
 }
@@ -130,9 +179,9 @@ std::optional<Symbol> SymbolIndex::containing(const Numbers& sorted, std::uintpt
 // last character of a prefix is compared first.
 std::vector<std::vector<Symbol>> SymbolIndex::functions_named(const Patterns& patterns) const {
     std::vector<std::vector<Symbol>> found(patterns.size());
-    for (std::uint32_t number = 1; number < count_; ++number) {
-        if (!counts(symbols_[number]) || !is_function(symbols_[number])) continue;
-        const std::string_view name = strings_ + symbols_[number].st_name;
+    for (std::uint32_t number = 1; number < table_.symbols.size(); ++number) {
+        if (!counts(table_.symbols[number]) || !is_function(table_.symbols[number])) continue;
+        const std::string_view name = name_of(number);
         for (std::size_t i = 0; i < patterns.size(); ++i) {
             const auto& [prefix, infix] = patterns[i];
             if (name.size() < prefix.size() || (!prefix.empty() && name[prefix.size() - 1] != prefix.back())) continue;

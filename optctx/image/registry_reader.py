@@ -30,6 +30,7 @@ from optctx.image.facts.mangled_names import (
 from optctx.image.loaded import Image
 from optctx.image.memory import WORD, checking, load_words
 from optctx.image.options import Choices, RegisteredOption
+from optctx.image.stripped import option_functions, prove_symbols
 
 _PLACES, _CLASSES, _CHOICES = "places of options", "classes of options", "choices"  # what is kept
 _VTABLE_HEAD = 16  # bytes of offset-to-top and RTTI before the address point
@@ -135,6 +136,8 @@ def _slots(image: Image, table: Symbol, address: int) -> dict[str, int]:
     """Find virtual functions: a part of the mangled name -> index."""
     slots = {}
     words = load_words(address, (table.address + table.size - address) // WORD, table.name)
+    if image.is_stripped:
+        return option_functions(image, words)
     for index, word in enumerate(words):
         function = image.function_at(word) if image.contains(word) else None
         if function is None:
@@ -175,6 +178,8 @@ def _read(image: Image, registry: int) -> ImageRegistry:
         if not beside and not is_placeholder(address):
             names[address] = (*names.get(address, ()), name)
     addresses = list(names)
+    if image.is_stripped:
+        prove_symbols(image, addresses)
     offset, sizes = _places(image, addresses)
     objects = load_options([(at, size or _SMALLEST) for at, size in zip(addresses, sizes, strict=True)])
     classes = _Classes(image, offset)

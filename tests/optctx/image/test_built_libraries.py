@@ -30,6 +30,7 @@ from tests.support.processes import in_child
 
 # As LLVM_BUILD_LLVM_DYLIB links; without a build id; and with callbacks that a compiler names otherwise.
 WAYS = (("-Wl,-Bsymbolic-functions",), ("-Wl,--build-id=none",), ("-DIDLE_ELSEWHERE",))
+STRIPPED = (*((*way, "-s") for way in WAYS[:2]), ("-s",))  # as distributions have them
 TEXTS = (
     "",
     "short",
@@ -86,7 +87,7 @@ class Small:
         return text.value.decode()
 
 
-@pytest.fixture(scope="session", params=WAYS, ids=lambda way: " ".join(way) or "plain")
+@pytest.fixture(scope="session", params=(*WAYS, *STRIPPED), ids=lambda way: " ".join(way) or "plain")
 def library(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
     out = tmp_path_factory.mktemp("small") / "libsmall.so"
     return compile_cpp("small_llvm.cpp", out, *SHARED, "-Wl,--build-id", *request.param)

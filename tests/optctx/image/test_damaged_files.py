@@ -8,17 +8,22 @@ import random
 import resource
 import struct
 
+import pytest
+
 from optctx import loaded_image
-from optctx._native import Span, find_branches, find_references_to_each
+from optctx._native import Span, find_branches, find_references_to_each, trace
 from optctx.children.limits import address_space
 from optctx.image.loaded import Image
 from tests.support.alone import alone
 from tests.support.cpp_build import SHARED, compile_cpp
 
 
+@pytest.mark.parametrize("stripped", ["", "-s"])
 @alone
-def test_any_bytes_of_the_headers_and_tables_may_be_wrong(tmp_path: pathlib.Path) -> None:
-    library = compile_cpp("library.cpp", tmp_path / "library.so", *SHARED, "-Wl,--build-id=sha1")
+def test_any_bytes_of_the_headers_and_tables_may_be_wrong(tmp_path: pathlib.Path, stripped: str) -> None:
+    library = compile_cpp(
+        "library.cpp", tmp_path / "library.so", *SHARED, "-Wl,--build-id=sha1", *stripped.split()
+    )
     ctypes.CDLL(str(library))
     base, whole, copy = loaded_image(library).base, library.read_bytes(), library.with_name("damaged.so")
     resource.setrlimit(resource.RLIMIT_AS, (address_space() + (1 << 28), resource.RLIM_INFINITY))
@@ -40,6 +45,10 @@ def test_any_bytes_of_the_headers_and_tables_may_be_wrong(tmp_path: pathlib.Path
             find_branches(image, [function or base])
             image.pointers_into(spans)
             image.functions_named([("_Z", "")])
+            image.slots_of("__cxa_atexit")
+            for address in image.initialisers():
+                if (start := image.function_at(address)) is not None:
+                    trace(image, start)
         except RuntimeError as error:
             if str(copy) not in str(error):
                 raise

@@ -33,6 +33,7 @@ class FakeImage:
     symbols: dict[str, int] = field(default_factory=dict)
     path: str = "/lib/libfake.so"
     base: int = 0
+    is_stripped: bool = False
 
     @property
     def findings(self) -> Findings:

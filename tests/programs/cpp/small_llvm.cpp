@@ -59,6 +59,7 @@ raw_ostream& errs() {
 }
 
 void report_fatal_error(const char* reason);
+void install_fatal_error_handler(void (*handler)(void*, const char*, bool), void* data);
 
 namespace cl {
 
@@ -92,10 +93,16 @@ StringMap& getRegisteredOptions(SubCommand&) {
 class Option {
     virtual bool handleOccurrence(unsigned position, StringRef name, StringRef value) = 0;
     virtual unsigned getValueExpectedFlagDefault() const { return 2; }  // ValueRequired
+    virtual void anchor();
 
 public:
     virtual ~Option() = default;
+    virtual std::size_t getOptionWidth() const { return 0; }
+    virtual void printOptionInfo(std::size_t) const {}
+    virtual void printOptionValue(std::size_t, bool) const {}
     virtual void setDefault() = 0;
+    virtual void getExtraOptionNames(void*) {}
+    void reset();
     virtual bool addOccurrence(unsigned position, StringRef name, StringRef value, bool several);
 
 protected:
@@ -119,6 +126,13 @@ private:
     [[maybe_unused]] void* subcommands_[5] = {};
 };
 static_assert(sizeof(Option) == 0x80);
+
+void Option::anchor() {}
+
+void Option::reset() {
+    occurrences_ = 0;
+    setDefault();
+}
 
 bool Option::addOccurrence(unsigned position, StringRef name, StringRef value, bool) {
     ++occurrences_;
@@ -247,16 +261,16 @@ cl::opt<std::string> ExportedText("exported-text", "short");
 
 using namespace llvm;
 
-static void (*ErrorHandler)(void*, const char*) = nullptr;
+static void (*ErrorHandler)(void*, const char*, bool) = nullptr;
 static void* ErrorHandlerUserData = nullptr;
 
 void llvm::report_fatal_error(const char* reason) {
-    if (ErrorHandler != nullptr) ErrorHandler(ErrorHandlerUserData, reason);
+    if (ErrorHandler != nullptr) ErrorHandler(ErrorHandlerUserData, reason, true);
     errs().write(reason, std::strlen(reason));
     std::exit(1);
 }
 
-extern "C" void install_handler(void (*handler)(void*, const char*), void* data) {
+void llvm::install_fatal_error_handler(void (*handler)(void*, const char*, bool), void* data) {
     ErrorHandler = handler;
     ErrorHandlerUserData = data;
 }
@@ -266,6 +280,13 @@ static cl::opt<std::string> OwnText("own-text", "a default of more than fifteen 
 static cl::list<std::string> OwnTexts("own-texts");
 static cl::opt<unsigned> First("first-of-table", 4), Second("second-of-table", 5);
 static cl::opt<unsigned> WithCallback("with-callback", 6);
+// An option that is a part of another object, and a variable that no other library can name.
+static struct {
+    cl::opt<unsigned> option{"part-of-pair", 7};
+    unsigned other = 8;
+} Pair;
+static unsigned OwnVariable = 9;
+static cl::opt<unsigned, true> OwnLocation("own-location", OwnVariable);
 static unsigned called;
 static void call_back(const unsigned& value) { called = value; }
 [[maybe_unused]] static const bool calls_back = (WithCallback.call(call_back), true);
@@ -278,6 +299,7 @@ extern "C" void values_seen(unsigned of_table, char* text, std::size_t room) {
                        std::to_string(OwnCount) + " " + std::to_string(*OptionTable[of_table]) + " " +
                        std::to_string(WithCallback + called) + " " + static_cast<const std::string&>(ExportedText) +
                        " " + static_cast<const std::string&>(OwnText);
+    if (of_table > 1) seen += std::to_string(Pair.option + Pair.other + OwnVariable);
     for (const std::string& each : OwnTexts.values()) seen += " " + each;
     std::snprintf(text, room, "%s", seen.c_str());
 }
