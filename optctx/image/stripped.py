@@ -24,9 +24,11 @@ from optctx._native import (
 )
 from optctx.image.facts.fact import Fact
 from optctx.image.facts.mangled_names import (
+    ALLOCATOR_FLAG,
     ANCHOR,
     AT_EXIT,
     CHOOSING_NAMED,
+    CREATE_ALLOCATOR,
     DELETE,
     ERROR_HANDLER,
     ERROR_HANDLER_DATA,
@@ -36,6 +38,7 @@ from optctx.image.facts.mangled_names import (
     GUARD_ACQUIRE,
     INITIALISER,
     INSTALL_ERROR_HANDLER,
+    ONCE_FUNCTION,
     RESET_OPTION,
     STREAM_TABLE,
     VTABLE,
@@ -45,6 +48,7 @@ from optctx.image.memory import WORD, load_words
 
 _PROVEN = "symbols of a stripped library"  # what is kept
 _HEAD = 2 * WORD  # of a table of virtual functions, before the first one
+_ONCE_BYTES = 4  # of a pthread_once_t
 _MOST_FUNCTIONS = 64  # in a table; LLVM 22's options and their parsers have up to 11
 _MOST_BYTES = 1 << 12  # of an option
 _TYPE = re.compile(r"\w+")  # a mangled name
@@ -121,6 +125,7 @@ class _Proof:
             *options,
             *(self._tables[at] for at in sorted(self._tables)),
             *self._reporting(),
+            *self._once_flag(),
         )
 
     def _added(self, name: str, address: int, size: int, is_function: bool = False) -> _Added:
@@ -254,6 +259,17 @@ class _Proof:
         if [step.first.argument for step in stores] == [0, 1]:
             for fact, step in zip((ERROR_HANDLER, ERROR_HANDLER_DATA), stores, strict=True):
                 yield self._added(fact.names[0][0], step.target, WORD)
+
+    def _once_flag(self) -> Iterator[_Added]:
+        """Find what keeps LLVM from copying `regalloc` again: the word that one function hands on."""
+        once = self._called(ONCE_FUNCTION)
+        flags = [
+            step.first.constant
+            for step in _steps(self._image, CREATE_ALLOCATOR)
+            if step.kind == StepKind.call and step.target in once
+        ]
+        if len(flags) == 1 and flags[0] is not None:
+            yield self._added(ALLOCATOR_FLAG, flags[0], _ONCE_BYTES)
 
 
 def _text(address: int) -> str:

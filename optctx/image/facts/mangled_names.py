@@ -28,10 +28,11 @@ DEFAULTS: Final = {
     _REGISTRY.format("N12_GLOBAL__N_119WWMRegisterRegAllocE"): ("wwm-regalloc",),
     _REGISTRY.format("N12_GLOBAL__N_119RVVRegisterRegAllocE"): ("riscv-rvv-regalloc",),
 }
+ALLOCATOR_FLAG: Final = "_ZL38InitializeDefaultRegisterAllocatorFlag"
 _TRACK_ORIGINS = "N12_GLOBAL__N_117DataFlowSanitizer18shouldTrackOriginsEvE18ShouldTrackOrigins"
 # Names of the variable, of which a library has one, and the options that it serves.
 ONCE: Final = (
-    (("_ZL38InitializeDefaultRegisterAllocatorFlag",), ("regalloc",)),
+    ((ALLOCATOR_FLAG,), ("regalloc",)),
     *(
         (tuple(_FLAG.format(way, size, kind) for way in ("L", "")), (f"{option}-regalloc",))
         for size, kind, option in (
@@ -255,6 +256,10 @@ CHOOSING_NAMED: Final = {
 INSTALL_ERROR_HANDLER: Final = named(
     "llvm::install_fatal_error_handler", "_ZN4llvm27install_fatal_error_handlerEPFvPvPKcbES0_"
 )
+CREATE_ALLOCATOR: Final = named(
+    "llvm::TargetPassConfig::createRegAllocPass", "_ZN4llvm16TargetPassConfig18createRegAllocPassEb"
+)
+ONCE_FUNCTION: Final = "pthread_once"
 AT_EXIT: Final = "__cxa_atexit"
 DELETE: Final = "_ZdlPvm"
 GUARD_ACQUIRE: Final = "__cxa_guard_acquire"

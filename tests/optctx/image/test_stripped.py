@@ -7,7 +7,7 @@ import pathlib
 import shutil
 import subprocess
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
 
@@ -19,6 +19,7 @@ from optctx.hosts.llvmlite import llvmlite_image
 from optctx.image.loaded import Image
 from tests.support.alone import alone
 from tests.support.cpp_build import SHARED, compile_cpp
+from tests.support.own_llvm import claims_of
 from tests.support.processes import in_child
 
 _DELETING = 4  # place of the deleting destructor among an option's virtual functions
@@ -28,30 +29,6 @@ def strip(library: pathlib.Path, out: pathlib.Path) -> pathlib.Path:
     """Write a copy without a symbol table."""
     subprocess.run(["strip", "-o", out, library], check=True)
     return out
-
-
-class Claims(NamedTuple):
-    """What is claimed of options and of the code that reads them, as offsets from the base."""
-
-    options: set[Any]
-    sites: set[Any]
-    functions: set[Any]
-
-
-def claims_of(image: Image) -> Claims:
-    plan, base = attach(image).plan, image.base
-    claims = Claims(set(), set(), set())
-    for option in plan.options.values():
-        if option.scope != "process":
-            own = option.name, option.address - base, option.size, option.type, option.place.offset
-            claims.options.add((*own, option.callback, option.set_default_index, option.flag_default_index))
-    for site in plan.references.sites:
-        function = image.function_at(site.address)
-        assert function is not None
-        at = site.address - base
-        claims.sites.add((at, site.region - base, site.offset, site.length, site.takes_address))
-        claims.functions.add((at, function.address - base, function.size))
-    return claims
 
 
 def compared(path: pathlib.Path, other: pathlib.Path, check: Callable[[Image, Image], None]) -> None:

@@ -11,14 +11,12 @@ import gc
 import hashlib
 import itertools
 import json
-import os
 import pathlib
 import random
 import re
 import shutil
-import subprocess
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import replace
@@ -37,17 +35,23 @@ from optctx.lab.command.main import main
 from optctx.lab.rank import rank
 from optctx.lab.reduce import reduce_options
 from optctx.lab.sweep import sweep
-from optctx.libllvm import LibLLVM, TargetMachine
+from optctx.libllvm import TargetMachine
 from optctx.testing.compiler import reads_of
 from tests.support.audit import audit
-from tests.support.forking import fork, run_and_end
 from tests.support.ir_texts import COUNTED, SCALE, X86
-from tests.support.processes import forked, output_of, python_process
+from tests.support.own_llvm import (
+    CONFIG,
+    KERNELS,
+    PARTS,
+    ROOT,
+    compiled,
+    error_of,
+    in_new_process,
+    link,
+    set_by_llvm,
+)
+from tests.support.processes import forked, python_process
 
-ROOT = pathlib.Path(__file__).parents[3]
-PARTS = ("core", "irreader", "passes")
-CONFIG = shutil.which("llvm-config-19")
-KERNELS = ("kernel.ll", "tuning/hash.ll", "tuning/matmul.ll")
 BROKEN_ASM = 'define void @f() {\n call void asm sideeffect "no_such_instruction", ""()\n ret void\n}'
 SOUND = "define void @f() {\n ret void\n}"
 
@@ -57,61 +61,10 @@ pytestmark = pytest.mark.skipif(
 )
 
 
-def link(library: pathlib.Path, *words: str) -> str:
-    """Link a shared LLVM of these components of LLVM's, with these flags."""
-    assert CONFIG is not None
-    flags, components = ([word for word in words if word.startswith("-") is given] for given in (True, False))
-    config = partial(output_of, CONFIG, "--link-static")
-    archives, others = config("--libfiles", *components).split(), config("--system-libs", *components).split()
-    whole = ("-Wl,--whole-archive", *archives, "-Wl,--no-whole-archive")
-    subprocess.run(["g++", "-shared", *flags, "-o", library, *whole, *others], check=True)
-    return str(library)
-
-
 @pytest.fixture(scope="module")
 def library(tmp_path_factory: pytest.TempPathFactory) -> str:
     """An LLVM with one target."""
     return link(tmp_path_factory.mktemp("own") / "libLLVM-19.so", *PARTS, "x86")
-
-
-def compiled(llvm: LibLLVM, ir: str) -> str:
-    with llvm.parse(ir) as module, llvm.target_machine(X86, "haswell", opt_level=3) as machine:
-        llvm.run_passes(module, "default<O3>", machine)
-        text = str(module)
-        return hashlib.sha256(text.encode() + llvm.emit_object(module, machine)).hexdigest()
-
-
-def set_by_llvm(llvm: LibLLVM, arguments: Sequence[str]) -> None:
-    """For this process, without optctx."""
-    words = [b"own", *(argument.encode() for argument in arguments)]
-    ctypes.CDLL(llvm.path).LLVMParseCommandLineOptions(
-        len(words), (ctypes.c_char_p * len(words))(*words), b""
-    )
-
-
-def in_new_process(llvm: LibLLVM, ir: str, set_options: Callable[[], object]) -> str:
-    """What a child compiles that has set options of its own."""
-    read, write = os.pipe()
-
-    def work() -> None:
-        set_options()
-        os.write(write, compiled(llvm, ir).encode())
-
-    if not (pid := fork()):
-        run_and_end(work)
-    os.close(write)
-    with os.fdopen(read) as pipe:
-        found = pipe.read()
-    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
-    return found
-
-
-def error_of(call: Callable[[], object]) -> str:
-    try:
-        call()
-    except (OptctxError, TypeError) as error:
-        return f"{type(error).__name__}: {error}"
-    raise AssertionError("no error")
 
 
 @forked
