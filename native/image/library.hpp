@@ -58,7 +58,7 @@ public:
     std::vector<std::vector<Symbol>> functions_named(const SymbolIndex::Patterns& patterns) const {
         return symbols_.functions_named(patterns);
     }
-    // Adds what has been proven of a stripped library. Called once, before threads share the library.
+    // Adds what has been proven of a stripped library. Called while no other thread uses its symbols.
     void add_symbols(const std::vector<AddedSymbol>& symbols) { symbols_.add(symbols); }
     // The functions that the loader calls when it has loaded the library. Throws Misfit.
     std::vector<std::uintptr_t> initialisers() const;
@@ -78,7 +78,10 @@ public:
     void forget_symbols() { symbols_.forget(); }
     const os::FileIdentity& identity() const noexcept { return file_.identity(); }
     // Lets the kernel drop the file's pages. A later query reads them again.
-    void release_pages() const noexcept { file_.release_pages(); }
+    void release_pages() const noexcept {
+        file_.release_pages();
+        if (debug_) debug_->release_pages();
+    }
 
 private:
     void read_sections();

@@ -32,7 +32,9 @@ void SymbolIndex::open(const SymbolTable& table, std::uintptr_t base, std::vecto
 }
 
 void SymbolIndex::add(const std::vector<AddedSymbol>& symbols) {
-    added_ = symbols;
+    const std::size_t known = added_.size();
+    for (const AddedSymbol& each : symbols)
+        if (std::find(added_.begin(), added_.begin() + known, each) == added_.begin() + known) added_.push_back(each);
     forget();
 }
 

@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <optional>
 #include <string>
@@ -35,6 +36,7 @@ struct AddedSymbol {
     std::uint32_t address;
     std::uint32_t size;
     bool is_function;
+    friend bool operator==(const AddedSymbol&, const AddedSymbol&) = default;
 };
 
 // An index over a symbol table in the mapped file: 12 bytes a symbol, a tenth of what a copy with its names takes. The
@@ -49,6 +51,7 @@ public:
     SymbolIndex& operator=(const SymbolIndex&) = delete;
     // Of a library loaded at `base`. `functions`: by address. Called once.
     void open(const SymbolTable& table, std::uintptr_t base, std::vector<FunctionSpan> functions = {});
+    // Adds those that it does not have.
     void add(const std::vector<AddedSymbol>& symbols);
 
     std::optional<Symbol> named(std::string_view name) const;
@@ -88,7 +91,7 @@ private:
     SymbolTable table_;
     std::uintptr_t base_ = 0;
     std::vector<FunctionSpan> functions_;
-    std::vector<AddedSymbol> added_;
+    std::deque<AddedSymbol> added_;  // names that were handed out stay where they are
     mutable std::unordered_map<std::uint32_t, std::string> made_names_;  // of functions without one; guarded as below
     mutable std::shared_ptr<const Names> names_;                         // all guarded by one lock for all indexes
     mutable std::shared_ptr<const Addresses> addresses_;

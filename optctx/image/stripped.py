@@ -109,7 +109,7 @@ class _Proof:
         self._image = image
         self._addresses = addresses
         self._tables: dict[int, _Added] = {}  # by address of the first function
-        self._guards, self._frees, self._at_exit = map(self._called, (GUARD_ACQUIRE, DELETE, AT_EXIT))
+        self._frees, self._at_exit = self._called(DELETE), self._called(AT_EXIT)
 
     def _called(self, name: str) -> set[int]:
         """Return what calls of this function lead to."""
@@ -228,9 +228,8 @@ class _Proof:
         image = self._image
         try:
             to_top, information = load_words(vtable - _HEAD, 2, "a table of virtual functions")
-            if -to_top % (1 << 64) > _MOST_BYTES or not image.contains(
-                information
-            ):  # it is of a base as well
+            before = -to_top % (1 << 64)  # bytes of the object before this base of its class
+            if before > _MOST_BYTES or not image.contains(information):
                 return ""
             _, name = load_words(information, 2, "the description of a type")
             text = _text(name) if image.contains(name) else ""
@@ -248,13 +247,8 @@ class _Proof:
             words = load_words(table.address + _HEAD, _STREAM_DELETING + 1, table.name)
             if (size := self._size_of(words[_STREAM_DELETING])) is not None:
                 yield self._added(ERRS_STREAM.names[0][0], call_pointer(stream.address), size)
-            for step in _steps(self._image, ERRS):
-                if (
-                    step.kind == StepKind.call
-                    and step.target in self._guards
-                    and step.first.constant is not None
-                ):
-                    yield self._added(GUARD, step.first.constant, WORD)
+            guards = self._constants(ERRS, GUARD_ACQUIRE)
+            yield from (self._added(GUARD, guard, WORD) for guard in guards)
         stores = [step for step in _steps(self._image, INSTALL_ERROR_HANDLER) if step.kind == StepKind.store]
         if [step.first.argument for step in stores] == [0, 1]:
             for fact, step in zip((ERROR_HANDLER, ERROR_HANDLER_DATA), stores, strict=True):
@@ -262,14 +256,16 @@ class _Proof:
 
     def _once_flag(self) -> Iterator[_Added]:
         """Find what keeps LLVM from copying `regalloc` again: the word that one function hands on."""
-        once = self._called(ONCE_FUNCTION)
-        flags = [
-            step.first.constant
-            for step in _steps(self._image, CREATE_ALLOCATOR)
-            if step.kind == StepKind.call and step.target in once
-        ]
-        if len(flags) == 1 and flags[0] is not None:
+        flags = self._constants(CREATE_ALLOCATOR, ONCE_FUNCTION)
+        if len(flags) == 1:
             yield self._added(ALLOCATOR_FLAG, flags[0], _ONCE_BYTES)
+
+    def _constants(self, fact: Fact[None], called: str) -> list[int]:
+        """Return the first arguments of a function's calls of another one, where they are constants."""
+        targets = self._called(called)
+        calls = [step for step in _steps(self._image, fact) if step.kind == StepKind.call]
+        found = [step.first.constant for step in calls if step.target in targets]
+        return [each for each in found if each is not None]
 
 
 def _text(address: int) -> str:

@@ -108,14 +108,23 @@ def test_what_nothing_proves_is_refused_by_name(small: pathlib.Path, tmp_path: p
     compared(small, strip(small, tmp_path / "stripped.so"), check)
 
 
-def test_a_library_with_nothing_to_go_by_is_refused(small: pathlib.Path, tmp_path: pathlib.Path) -> None:
-    bare = tmp_path / "bare.so"
-    subprocess.run(["objcopy", "--strip-all", "-R", ".eh_frame_hdr", small, bare], check=True)
-    copied = shutil.copy(small, tmp_path / "copy.so")
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        (("--strip-all", "-R", ".eh_frame_hdr"), "without exported symbols"),
+        (("--rename-section", ".fini=.text.fini"), "has code in .text.fini"),
+    ],
+    ids=["no functions", "other code"],
+)
+def test_a_library_whose_code_is_not_all_known_is_refused(
+    small: pathlib.Path, tmp_path: pathlib.Path, change: tuple[str, ...], why: str
+) -> None:
+    copied, changed = shutil.copy(small, tmp_path / "copy.so"), tmp_path / "changed.so"
+    subprocess.run(["objcopy", *change, small, changed], check=True)
     ctypes.CDLL(str(copied))
     base = loaded_image(copied).base
-    bare.rename(copied)
-    with pytest.raises(MisfitError, match="without exported symbols"):
+    changed.rename(copied)
+    with pytest.raises(MisfitError, match=why):
         Library(str(copied), base)
 
 
