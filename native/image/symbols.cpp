@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstdio>
 #include <cstring>
 #include <functional>
 #include <mutex>
@@ -33,21 +34,66 @@ std::uint8_t tag_of(std::size_t hash) { return static_cast<std::uint8_t>(hash >>
 
 }  // namespace
 
-void SymbolIndex::open(const Elf64_Sym* symbols, std::size_t count, const char* strings, std::uintptr_t base) {
-    symbols_ = symbols;
-    count_ = count;
-    strings_ = strings;
+void SymbolIndex::open(const SymbolTable& table, std::uintptr_t base, std::vector<FunctionSpan> functions) {
+    table_ = table;
     base_ = base;
+    functions_ = std::move(functions);
+}
+
+void SymbolIndex::add(const std::vector<AddedSymbol>& symbols) {
+    const std::size_t known = added_.size();
+    for (const AddedSymbol& each : symbols)
+        if (std::find(added_.begin(), added_.begin() + known, each) == added_.begin() + known) added_.push_back(each);
+    forget();
+}
+
+Elf64_Sym SymbolIndex::entry(std::uint32_t number) const {
+    if (number < table_.symbols.size()) return table_.symbols[number];
+    Elf64_Sym made{};
+    made.st_shndx = SHN_ABS;  // defined
+    std::size_t at = number - table_.symbols.size();
+    bool is_function = true;
+    if (at < functions_.size()) {
+        made.st_value = functions_[at].begin;
+        made.st_size = functions_[at].size;
+    } else {
+        at -= functions_.size();
+        made.st_value = added_[at].address;
+        made.st_size = added_[at].size;
+        is_function = added_[at].is_function;
+    }
+    made.st_info = is_function ? STT_FUNC : STT_OBJECT;  // local
+    return made;
+}
+
+std::string_view SymbolIndex::name_of(std::uint32_t number) const {
+    const std::size_t named = table_.symbols.size();
+    if (number < named) return without_suffix(table_.strings + table_.symbols[number].st_name);
+    return number < named + functions_.size() ? made_name(number) : added_[number - named - functions_.size()].name;
+}
+
+// For people: as disassemblers show where the function is.
+std::string_view SymbolIndex::made_name(std::uint32_t number) const {
+    const std::lock_guard lock(working);
+    std::string& name = made_names_[number];
+    if (name.empty()) {
+        char text[32];
+        std::snprintf(text, sizeof text, "function at 0x%llx", static_cast<unsigned long long>(entry(number).st_value));
+        name = text;
+    }
+    return name;
 }
 
 std::shared_ptr<const SymbolIndex::Names> SymbolIndex::names() const {
     const std::lock_guard lock(working);
     if (names_ == nullptr) {
         auto made = std::make_shared<Names>();
-        made->places.assign(std::bit_ceil(count_ + count_ / 2 + 1), 0);
+        const std::size_t unnamed = table_.symbols.size();
+        const std::size_t named = count() - functions_.size();
+        made->places.assign(std::bit_ceil(named + named / 2 + 1), 0);
         made->tags.assign(made->places.size(), 0);
-        for (std::uint32_t number = 1; number < count_; ++number)  // 0 is reserved
-            if (counts(symbols_[number])) add(*made, number);
+        for (std::uint32_t number = 1; number < count(); ++number)  // 0 is reserved
+            if (number - unnamed >= functions_.size() && counts(entry(number))) add(*made, number);
         names_ = std::move(made);
     }
     return names_;
@@ -57,13 +103,19 @@ std::shared_ptr<const SymbolIndex::Addresses> SymbolIndex::addresses() const {
     const std::lock_guard lock(working);
     if (addresses_ == nullptr) {
         auto made = std::make_shared<Addresses>();
-        for (std::uint32_t number = 1; number < count_; ++number)
-            if (counts(symbols_[number]))
-                (is_function(symbols_[number]) ? made->functions : made->objects).push_back(number);
+        const auto take = [&](std::size_t first, std::size_t end) {
+            for (auto number = static_cast<std::uint32_t>(first); number < end; ++number)
+                if (const Elf64_Sym each = entry(number); counts(each))
+                    (is_function(each) ? made->functions : made->objects).push_back(number);
+        };
+        const std::size_t unnamed = table_.symbols.size(), added = unnamed + functions_.size();
+        take(unnamed, added);  // of symbols at one address the last one that is taken counts
+        take(1, unnamed);
+        take(added, count());
         for (Numbers* numbers : {&made->functions, &made->objects}) {
             numbers->shrink_to_fit();
             std::stable_sort(numbers->begin(), numbers->end(), [this](std::uint32_t a, std::uint32_t b) {
-                return symbols_[a].st_value < symbols_[b].st_value;
+                return entry(a).st_value < entry(b).st_value;
             });
         }
         addresses_ = std::move(made);
@@ -78,16 +130,12 @@ void SymbolIndex::forget() {
 }
 
 Symbol SymbolIndex::symbol(std::uint32_t number) const {
-    const Elf64_Sym& entry = symbols_[number];
-    return {base_ + entry.st_value, entry.st_size, name_of(number), number};
-}
-
-std::string_view SymbolIndex::name_of(std::uint32_t number) const {
-    return without_suffix(strings_ + symbols_[number].st_name);
+    const Elf64_Sym& own = entry(number);
+    return {base_ + own.st_value, own.st_size, name_of(number), number};
 }
 
 std::optional<Symbol> SymbolIndex::numbered(std::uint32_t number) const {
-    if (number == 0 || number >= count_ || !counts(symbols_[number])) return std::nullopt;
+    if (number == 0 || number >= count() || !counts(entry(number))) return std::nullopt;
     return symbol(number);
 }
 
@@ -127,13 +175,13 @@ std::optional<Symbol> SymbolIndex::object_at(std::uintptr_t address) const {
 
 std::optional<Symbol> SymbolIndex::containing(const Numbers& sorted, std::uintptr_t address) const {
     auto next = std::upper_bound(sorted.begin(), sorted.end(), address, [this](std::uintptr_t a, std::uint32_t number) {
-        return a < base_ + symbols_[number].st_value;
+        return a < base_ + entry(number).st_value;
     });
     constexpr int back = 8;
     for (int i = 0; i < back && next != sorted.begin(); ++i) {
         --next;
-        const Symbol found = symbol(*next);
-        if (address - found.address < found.size) return found;
+        const Elf64_Sym& found = entry(*next);
+        if (address - (base_ + found.st_value) < found.st_size) return symbol(*next);
     }
     return std::nullopt;
 }
@@ -142,8 +190,8 @@ std::optional<Symbol> SymbolIndex::containing(const Numbers& sorted, std::uintpt
 // last character of a prefix is compared first.
 std::vector<std::vector<Symbol>> SymbolIndex::functions_named(const Patterns& patterns) const {
     std::vector<std::vector<Symbol>> found(patterns.size());
-    for (std::uint32_t number = 1; number < count_; ++number) {
-        if (!counts(symbols_[number]) || !is_function(symbols_[number])) continue;
+    for (std::uint32_t number = 1; number < table_.symbols.size(); ++number) {
+        if (!counts(table_.symbols[number]) || !is_function(table_.symbols[number])) continue;
         const std::string_view name = name_of(number);
         for (std::size_t i = 0; i < patterns.size(); ++i) {
             const auto& [prefix, infix] = patterns[i];

@@ -1,14 +1,18 @@
 // The functions and objects that an ELF file names, by name and by address.
 #pragma once
 
+#include "image/elf_file.hpp"
+
 #include <elf.h>
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -18,19 +22,37 @@ struct Symbol {
     std::uintptr_t address;
     std::size_t size;          // bytes
     std::string_view name;     // without a suffix of ThinLTO's
-    std::uint32_t number = 0;  // its index in the symbol table; 0: none
+    std::uint32_t number = 0;  // its index in the symbol table, or past it; 0: none
+};
+
+struct FunctionSpan {
+    std::uint32_t begin;  // bytes from the library's base
+    std::uint32_t size;   // bytes
+};
+
+// What has been proven of a library whose symbol table does not say it. `address` counts from the library's base.
+struct AddedSymbol {
+    std::string name;
+    std::uint32_t address;
+    std::uint32_t size;
+    bool is_function;
+    friend bool operator==(const AddedSymbol&, const AddedSymbol&) = default;
 };
 
 // An index over a symbol table in the mapped file: 12 bytes a symbol, a tenth of what a copy with its names takes. The
 // table must outlive the index. Each part is built by the first query that needs it: a process that attaches from what
 // an earlier one kept makes few.
+//
+// After the symbols of the table come functions that it need not name, and then what is added.
 class SymbolIndex {
 public:
     SymbolIndex() = default;
     SymbolIndex(const SymbolIndex&) = delete;
     SymbolIndex& operator=(const SymbolIndex&) = delete;
-    // Takes `count` symbols at `symbols`, whose names are in `strings`, of a library loaded at `base`. Called once.
-    void open(const Elf64_Sym* symbols, std::size_t count, const char* strings, std::uintptr_t base);
+    // Of a library loaded at `base`. `functions`: by address. Called once.
+    void open(const SymbolTable& table, std::uintptr_t base, std::vector<FunctionSpan> functions = {});
+    // Adds those that it does not have.
+    void add(const std::vector<AddedSymbol>& symbols);
 
     std::optional<Symbol> named(std::string_view name) const;
     // The symbol at that index of the table, if it is a function or an object that this library defines.
@@ -55,19 +77,23 @@ private:
         Numbers functions;  // by address
         Numbers objects;
     };
-    Symbol symbol(std::uint32_t number) const;
+    std::size_t count() const { return table_.symbols.size() + functions_.size() + added_.size(); }
+    Elf64_Sym entry(std::uint32_t number) const;
     std::string_view name_of(std::uint32_t number) const;
+    std::string_view made_name(std::uint32_t number) const;
+    Symbol symbol(std::uint32_t number) const;
     std::optional<Symbol> containing(const Numbers& sorted, std::uintptr_t address) const;
     std::shared_ptr<const Names> names() const;
     std::shared_ptr<const Addresses> addresses() const;
     void add(Names& names, std::uint32_t number) const;
     std::size_t place_of(const Names& names, std::string_view name, std::size_t hash) const;
 
-    const Elf64_Sym* symbols_ = nullptr;
-    std::size_t count_ = 0;
-    const char* strings_ = nullptr;
+    SymbolTable table_;
     std::uintptr_t base_ = 0;
-    mutable std::shared_ptr<const Names> names_;  // both guarded by one lock for all indexes
+    std::vector<FunctionSpan> functions_;
+    std::deque<AddedSymbol> added_;  // names that were handed out stay where they are
+    mutable std::unordered_map<std::uint32_t, std::string> made_names_;  // of functions without one; guarded as below
+    mutable std::shared_ptr<const Names> names_;                         // all guarded by one lock for all indexes
     mutable std::shared_ptr<const Addresses> addresses_;
 };
 

@@ -147,6 +147,9 @@ void add_image(nb::module_& m) {
         .def_prop_ro("path", [](const image::Library& i) { return FilePath{i.path()}; })
         .def_prop_ro("base", &image::Library::base)
         .def_prop_ro("build_id", &image::Library::build_id)
+        .def_prop_ro("debug_file", [](const image::Library& i) { return FilePath{i.debug_file()}; })
+        .def_prop_ro("is_stripped", &image::Library::is_stripped,
+                     "Whether nothing but what the library exports has a name.")
         .def_prop_ro("text_begin", &image::Library::text_begin)
         .def_prop_ro("text_end", &image::Library::text_end)
         .def("symbol", &image::Library::symbol, "name"_a, "Absolute address of a mangled name, or None.")
@@ -175,6 +178,19 @@ void add_image(nb::module_& m) {
             "address"_a, "size"_a, "What the file says is there before anything has run; zeros in .bss.")
         .def("contains", &image::Library::contains, "address"_a)
         .def("is_slot", &image::Library::is_slot, "address"_a, "Whether it is one of the global offset table.")
+        .def(
+            "add_symbols",
+            [](image::Library& i, const std::vector<std::tuple<std::string, std::uint32_t, std::uint32_t, bool>>& all) {
+                std::vector<image::AddedSymbol> symbols;
+                for (const auto& [name, address, size, is_function] : all)
+                    symbols.push_back({name, address, size, is_function});
+                i.add_symbols(symbols);
+            },
+            "symbols"_a,
+            "Adds (name, bytes from the base, size, whether it is a function), as proven of a stripped library.")
+        .def("initialisers", &image::Library::initialisers, "The functions that ran when the library was loaded.")
+        .def("slots_of", &image::Library::slots_of, "name"_a,
+             "The slots of the global offset table that lead to what has this name.")
         .def("pointers_into", &image::Library::pointers_into, "spans"_a,
              "(its address, what it points at) of each pointer in the image's data into one of the spans.")
         .def_prop_ro(

@@ -2,6 +2,7 @@
 #include "arch/lengths.hpp"
 #include "arch/scan.hpp"
 #include "arch/sites.hpp"
+#include "arch/tracing.hpp"
 #include "arch/trampolines.hpp"
 #include "patch/code.hpp"
 #include "python/bindings.hpp"
@@ -176,12 +177,36 @@ void add_readers(nb::module_& m) {
           "Make recordings see the reads of the sites of an image. Later calls for the same image have no effect.");
 }
 
+void add_tracing(nb::module_& m) {
+    using arch::Step;
+    using arch::Value;
+    const auto number = [](Value::Kind kind) {
+        return [kind](const Value& v) { return v.kind == kind ? std::optional(v.number) : std::nullopt; };
+    };
+    nb::class_<Value>(m, "Value", "What is known of a word that a function uses.")
+        .def_prop_ro("constant", number(Value::constant))
+        .def_prop_ro("argument", number(Value::argument), "The index of the argument that it is.");
+    nb::enum_<Step::Kind>(m, "StepKind")
+        .value("call", Step::call)
+        .value("store", Step::store)
+        .value("virtual_call", Step::virtual_call);
+    nb::class_<Step>(m, "Step", "Something that a function does (native/arch/tracing.hpp).")
+        .def_ro("kind", &Step::kind)
+        .def_ro("target", &Step::target,
+                "The code or the slot that leads to what is called, the address of a store, or the bytes into a table.")
+        .def_ro("first", &Step::first, "The first argument of a call, or the word that is stored.")
+        .def_ro("second", &Step::second, "The second argument of a call.");
+    m.def("trace", &arch::trace, "image"_a, "function"_a,
+          "What a function does, in the order of its code; None if it has an unusual instruction.");
+}
+
 }  // namespace
 
 void add_sites(nb::module_& m) {
     add_site(m);
     add_all_sites(m);
     add_readers(m);
+    add_tracing(m);
     nb::class_<arch::FunctionReferences>(m, "FunctionReferences", "Candidate references of one function.")
         .def_ro("function", &arch::FunctionReferences::function)
         .def_ro("places", &arch::FunctionReferences::places);

@@ -122,7 +122,7 @@ def _name(image: Image) -> str:
         raise OptctxError("no decoder is installed")
     own_files = _own_files(os.path.join(_PACKAGE, each) for each in _FOLDERS)
     own = [_status(path) for path in (spec.origin, str(_native.__file__), *own_files)]
-    return repr((_FORMAT, sys.version, image.build_id, image.identity, image.path, own))
+    return repr((_FORMAT, sys.version, image.build_id, image.identity, image.path, image.debug_file, own))
 
 
 def _own_files(folders: Iterable[str]) -> Iterator[str]:

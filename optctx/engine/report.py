@@ -20,7 +20,8 @@ def info(image: Image | None = None) -> dict[str, Any]:
 
     `image`: about which LLVM, from `loaded_image`; None means llvmlite's, with the `images` of all.
 
-    Keys: python, processor, active_scopes, images (one dict for each LLVM: path, build_id, registry layout,
+    Keys: python, processor, active_scopes, images (one dict for each LLVM: path, build_id, symbols (the file
+    that has the symbol table, or "stripped"), registry layout,
     options by scope, decoder, sites by tactic, shared_machines ("yes", or why scopes need a
     TargetMachine each), unavailable (features that this LLVM has not all it takes for, with the reason),
     refusals with their reasons, seconds that attaching took), cache_folder (where optctx keeps what attaching
@@ -47,6 +48,7 @@ def _image(engine: Engine) -> dict[str, Any]:
     return {
         "path": engine.image.path,
         "build_id": engine.image.build_id,
+        "symbols": "stripped" if engine.image.is_stripped else engine.image.debug_file or engine.image.path,
         "attached": engine.attached,
         "registry": {
             "layout": engine.survey.registry.layout,

@@ -63,7 +63,8 @@ def loaded_image(library: str | os.PathLike[str]) -> Image:
 
     Raises:
         UnsupportedImageError: No such library, or more than one, is loaded; or it is not the file on disk, or
-            has no symbol table. Whether it has an LLVM shows at the first use of it.
+            has neither symbols nor a table of its functions. Whether it has an LLVM shows at the first use of
+            it.
         OptionTypeError: `library` is not a path.
     """
     if not isinstance(library, (str, os.PathLike)):

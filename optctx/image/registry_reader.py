@@ -31,6 +31,7 @@ from optctx.image.facts.mangled_names import (
 from optctx.image.loaded import Image
 from optctx.image.memory import WORD, checking, load_words
 from optctx.image.options import Choices, RegisteredOption
+from optctx.image.stripped import option_functions, prove_symbols
 
 _PLACES, _CLASSES, _CHOICES = "places of options", "classes of options", "choices"  # what is kept
 _VTABLE_HEAD = 16  # bytes of offset-to-top and RTTI before the address point
@@ -108,6 +109,10 @@ class _Classes:
         place = vtable - image.base, size
         if place not in self._kept:
             slots = _slots(image, symbol, vtable)
+            if image.is_stripped and "setDefault" not in slots:
+                raise MisfitError(
+                    f"the virtual functions of the option {name} are in an order that is not known"
+                )
             own = slots.get("setDefault", 0), slots.get("getValueExpectedFlagDefault", 0)
             found = _find_parser(image, words, self._offset // WORD)
             of_type = parse_vtable_name(symbol.name, found is not None)
@@ -142,6 +147,8 @@ def _slots(image: Image, table: Symbol, address: int) -> dict[str, int]:
     """Find virtual functions: a part of the mangled name -> index."""
     slots = {}
     words = load_words(address, (table.address + table.size - address) // WORD, table.name)
+    if image.is_stripped:
+        return option_functions(image, words)
     for index, word in enumerate(words):
         function = image.function_at(word) if image.contains(word) else None
         if function is None:
@@ -182,6 +189,8 @@ def _read(image: Image, registry: int) -> ImageRegistry:
         if not beside and not is_placeholder(address):
             names[address] = (*names.get(address, ()), name)
     addresses = list(names)
+    if image.is_stripped:
+        prove_symbols(image, addresses)
     offset, sizes = _places(image, addresses)
     objects = load_options([(at, size or _SMALLEST) for at, size in zip(addresses, sizes, strict=True)])
     classes = _Classes(image, offset)

@@ -173,7 +173,7 @@ def _decide(
     for option in survey.options:
         option.begin_plan()
     on_heap = () if printing is None else [option.address for option in printing.options]
-    refuse(options, references, survey.state, survey.missing, uses, on_heap)
+    refuse(survey.image, options, references, survey.state, survey.missing, uses, on_heap)
     return options
 
 

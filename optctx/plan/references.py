@@ -9,7 +9,7 @@ an option's storage in a function that also refers to an array beside it is refu
 from __future__ import annotations
 
 from array import array
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from collections.abc import Set as AbstractSet
@@ -27,6 +27,7 @@ from optctx.image.survey import Survey
 
 _REACH = 4096  # bytes; more than an element of an array has
 _STEP = 8  # bytes, over padding
+_LARGEST_GAP = 1 << 16  # bytes
 _REASON = "it may mean the end of an array beside that storage, which the function refers to as well"
 
 
@@ -39,7 +40,7 @@ def find_ends(
     is in the library only because some instruction refers to it, so its only reference is its own.
     """
     taking = [site for site in sites if site.takes_address]
-    arrays: dict[int, Symbol] = {}
+    arrays: dict[int, Symbol | _Gap] = {}
     beside: dict[int, set[int]] = {}  # region -> addresses of arrays
     for region in {site.region for site in taking}:
         for symbol in _objects_beside(image, region, sizes[region]):
@@ -63,7 +64,15 @@ def find_ends(
     return unsure
 
 
-def _may_be_an_end(site: Site, array: Symbol, offsets: AbstractSet[int]) -> bool:
+class _Gap(NamedTuple):
+    """Storage beside known objects in a stripped library: for all that is known, one array."""
+
+    address: int
+    size: int
+    name: str = ""
+
+
+def _may_be_an_end(site: Site, array: Symbol | _Gap, offsets: AbstractSet[int]) -> bool:
     """Tell whether a loop over the array can meet the site's address.
 
     `offsets`: in the array, which the function refers to. The loop begins at one of them, as many bytes into
@@ -76,11 +85,11 @@ def _may_be_an_end(site: Site, array: Symbol, offsets: AbstractSet[int]) -> bool
     return array.address - target <= array.size // 2
 
 
-def _objects_beside(image: Image, region: int, size: int) -> Iterator[Symbol]:
+def _objects_beside(image: Image, region: int, size: int) -> Iterator[Symbol | _Gap]:
     for begin, step in ((region - 1, -_STEP), (region + size, _STEP)):
         at = begin
         while abs(at - begin) < _REACH:
-            symbol = image.object_at(at)
+            symbol = image.object_at(at) or (_gap(image, at, step) if image.is_stripped else None)
             if symbol is None:
                 at += step
                 continue
@@ -88,19 +97,33 @@ def _objects_beside(image: Image, region: int, size: int) -> Iterator[Symbol]:
             at = symbol.address - 1 if step < 0 else symbol.address + symbol.size
 
 
+def _gap(image: Image, first: int, step: int) -> _Gap:
+    """Return what begins or ends with the byte `first`, up to a known object."""
+    at, symbol = first, None
+    while symbol is None and abs(at - first) < _LARGEST_GAP:
+        at += step
+        symbol = image.object_at(at)
+    if step < 0:
+        begin = at if symbol is None else symbol.address + symbol.size
+        return _Gap(begin, first + 1 - begin)
+    return _Gap(first, (at if symbol is None else symbol.address) - first)
+
+
 def _referred(
-    image: Image, arrays: Mapping[int, Symbol], functions: AbstractSet[int]
+    image: Image, arrays: Mapping[int, Symbol | _Gap], functions: AbstractSet[int]
 ) -> dict[tuple[int, int], set[int]]:
     """Map (function, array) to the offsets in the array that the function refers to."""
     spans: list[tuple[int, int]] = []
-    for symbol in sorted(arrays.values(), key=lambda symbol: symbol.address):
-        if not spans or symbol.address >= sum(spans[-1]):
-            spans.append((symbol.address, symbol.size))
+    begins = sorted(arrays)
+    for each in map(arrays.__getitem__, begins):
+        begin = max(each.address, sum(spans[-1]) if spans else 0)
+        if begin < each.address + each.size:
+            spans.append((begin, each.address + each.size - begin))
     found: dict[tuple[int, int], set[int]] = {}
     for function, target in processor.find_targets(image, spans, functions):
-        array = image.object_at(target)
-        if array is not None and array.address in arrays:
-            found.setdefault((function, array.address), set()).add(target - array.address)
+        for begin in begins[: bisect_right(begins, target)]:
+            if target < begin + arrays[begin].size:
+                found.setdefault((function, begin), set()).add(target - begin)
     return found
 
 
@@ -185,7 +208,11 @@ def _decode(
         types = printing.types.address
         sites = [site for site in sites if site.region != types or _decides(image, site, printing)]
         refusals = [each for each in refusals if each.region != types or each.function == printing.asked]
-    return References(Sites(sites), refusals, pointers.tables, pointers.loose(found.accesses))
+    # In a stripped library any code may reach a nameless pointer, from the start of the object that it is in.
+    loose = (
+        [target for _, target in pointers.nameless] if image.is_stripped else pointers.loose(found.accesses)
+    )
+    return References(Sites(sites), refusals, pointers.tables, loose)
 
 
 def _pack(base: int, references: References) -> Any:

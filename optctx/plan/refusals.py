@@ -6,6 +6,7 @@ from bisect import bisect_left
 from collections.abc import Collection, Mapping
 
 from optctx._native import Kind, Uses
+from optctx.image.loaded import Image
 from optctx.image.options import RegisteredOption
 from optctx.image.storage_beside import StateBeside
 from optctx.plan.references import References
@@ -32,6 +33,7 @@ COPIED_FOR_GOOD = dict.fromkeys(
     "LLVM copies it for good, at first use, into an object that the whole process shares",
 )
 _HEAP = "its Option object is on the heap, where no instruction names it"
+_NOT_ITS_OWN = "its library is stripped, and nothing proves that its Option object is no part of another one"
 _CALLBACK = "setting it runs a callback, whose effect belongs to the whole process"
 _CACHED = "LLVM copies it once into a variable that the whole process shares and that was not found"
 _POINTED_AT = "LLVM's own data points at it, past every instruction that could be redirected"
@@ -44,6 +46,7 @@ _OTHER = Kind.other  # looking up a member of an enumeration takes longer than c
 
 
 def refuse(
+    image: Image,
     options: dict[int, RegisteredOption],
     code: References,
     state: list[StateBeside],
@@ -57,15 +60,15 @@ def refuse(
     `on_heap`: addresses of options on the heap whose place there does not matter.
     """
     for option in options.values():
-        if option.address not in on_heap and (reason := _reason_in_itself(option)):
+        if option.address not in on_heap and (reason := _reason_in_itself(image, option)):
             option.refuse(reason)
     _refuse_by_code(options, code, uses)
     _refuse_by_state(options, code, state, missing)
 
 
-def _reason_in_itself(option: RegisteredOption) -> str:
+def _reason_in_itself(image: Image, option: RegisteredOption) -> str:
     if option.size is None:
-        return _HEAP
+        return _NOT_ITS_OWN if image.is_stripped and image.contains(option.address) else _HEAP
     if special := _BY_NATURE.get(option.name) or COPIED_FOR_GOOD.get(option.name):
         return special
     if option.callback:

@@ -1,18 +1,31 @@
-"""An LLVM that is linked of LLVM's archives, as researchers link theirs."""
+"""An LLVM that is linked of LLVM's archives, compiling with it, and what optctx claims of it."""
 
 from __future__ import annotations
 
+import ctypes
+import hashlib
+import os
 import pathlib
 import shutil
 import subprocess
+from collections.abc import Callable, Sequence
 from functools import partial
+from typing import Any, NamedTuple
 
 import pytest
 
+from optctx import OptctxError
+from optctx.engine.attach import attach
+from optctx.image.loaded import Image
+from optctx.libllvm import LibLLVM
+from tests.support.forking import fork, run_and_end
+from tests.support.ir_texts import X86
 from tests.support.processes import output_of
 
+ROOT = pathlib.Path(__file__).parents[2]
 PARTS = ("core", "irreader", "passes")
 CONFIG = shutil.which("llvm-config-19")
+KERNELS = ("kernel.ll", "tuning/hash.ll", "tuning/matmul.ll")
 
 needs_archives = pytest.mark.skipif(
     CONFIG is None,
@@ -29,3 +42,67 @@ def link(library: pathlib.Path, *words: str) -> str:
     whole = ("-Wl,--whole-archive", *archives, "-Wl,--no-whole-archive")
     subprocess.run(["g++", "-shared", *flags, "-o", library, *whole, *others], check=True)
     return str(library)
+
+
+def compiled(llvm: LibLLVM, ir: str) -> str:
+    with llvm.parse(ir) as module, llvm.target_machine(X86, "haswell", opt_level=3) as machine:
+        llvm.run_passes(module, "default<O3>", machine)
+        text = str(module)
+        return hashlib.sha256(text.encode() + llvm.emit_object(module, machine)).hexdigest()
+
+
+def set_by_llvm(llvm: LibLLVM, arguments: Sequence[str]) -> None:
+    """For this process, without optctx."""
+    words = [b"own", *(argument.encode() for argument in arguments)]
+    ctypes.CDLL(llvm.path).LLVMParseCommandLineOptions(
+        len(words), (ctypes.c_char_p * len(words))(*words), b""
+    )
+
+
+def in_new_process(llvm: LibLLVM, ir: str, set_options: Callable[[], object]) -> str:
+    """What a child compiles that has set options of its own."""
+    read, write = os.pipe()
+
+    def work() -> None:
+        set_options()
+        os.write(write, compiled(llvm, ir).encode())
+
+    if not (pid := fork()):
+        run_and_end(work)
+    os.close(write)
+    with os.fdopen(read) as pipe:
+        found = pipe.read()
+    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
+    return found
+
+
+def error_of(call: Callable[[], object]) -> str:
+    try:
+        call()
+    except (OptctxError, TypeError) as error:
+        return f"{type(error).__name__}: {error}"
+    raise AssertionError("no error")
+
+
+class Claims(NamedTuple):
+    """What is claimed of options and of the code that reads them, as offsets from the base."""
+
+    options: set[Any]
+    sites: set[Any]
+    functions: set[Any]
+
+
+def claims_of(image: Image) -> Claims:
+    plan, base = attach(image).plan, image.base
+    claims = Claims(set(), set(), set())
+    for option in plan.options.values():
+        if option.scope != "process":
+            own = option.name, option.address - base, option.size, option.type, option.place.offset
+            claims.options.add((*own, option.callback, option.set_default_index, option.flag_default_index))
+    for site in plan.references.sites:
+        function = image.function_at(site.address)
+        assert function is not None
+        at = site.address - base
+        claims.sites.add((at, site.region - base, site.offset, site.length, site.takes_address))
+        claims.functions.add((at, function.address - base, function.size))
+    return claims

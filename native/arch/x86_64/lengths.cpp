@@ -63,10 +63,11 @@ constexpr Map one_byte() {
     map[0xC3] = {static_cast<std::uint8_t>(plain | rep)};  // ret
     map[0xC6] = {both, true, byte, 1, 1};                  // mov
     map[0xC7] = {both, true, word_or_double, 1, 1};
-    map[0xC9] = {plain};                                     // leave
-    map[0xCC] = {plain};                                     // int3
-    set_range(map, 0xD0, 0xD3, {both, true});                // shifts
-    set(map, {0xE8, 0xE9}, {plain, false, word_or_double});  // call, jmp
+    map[0xC9] = {plain};                         // leave
+    map[0xCC] = {plain};                         // int3
+    set_range(map, 0xD0, 0xD3, {both, true});    // shifts
+    map[0xE8] = {both, false, word_or_double};   // call; with a size only beside REX.W, as for thread-local variables
+    map[0xE9] = {plain, false, word_or_double};  // jmp
     map[0xEB] = {plain, false, byte};
     set(map, {0xF6, 0xF7}, {both, true, none, 0xFD, 0xFD});  // test, which has an immediate, not, neg, mul, div
     map[0xFE] = {both, true, none, 3, 3};                    // inc, dec
@@ -200,7 +201,7 @@ std::optional<Length> instruction_length(std::span<const std::uint8_t> code) {
     if (at >= code.size()) return std::nullopt;
     const unsigned opcode = code[at++];
     const Form& form = (escaped ? two : one)[opcode];
-    if ((form.prefixes & mandatory) == 0) return std::nullopt;
+    if ((form.prefixes & mandatory) == 0 || (opcode == 0xE8 && !escaped && has_size && !wide)) return std::nullopt;
     unsigned operand_at = 0;
     if (form.modrm) {
         if (at >= code.size()) return std::nullopt;

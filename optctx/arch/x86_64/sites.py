@@ -113,6 +113,8 @@ def _judged(
     """Yield the references that can be redirected. Adds the others to `refusals`."""
     for references in found:
         name, number = references.function.name, references.function.number
+        if not name and image.is_stripped:
+            refusals += _unknown_code(image, references.places, regions)
         for reference in _references(image, references):
             region = regions.find(reference.target)
             if region is None:
@@ -123,6 +125,16 @@ def _judged(
                 yield outcome
             else:
                 refusals.append(outcome)
+
+
+def _unknown_code(image: Library, places: Iterable[int], regions: _Regions) -> Iterator[SiteRefusal]:
+    """Refuse what bytes outside every function would refer to: in a stripped library they may be code."""
+    for place in places:
+        code = image.initial_bytes(place, 1 + _DISPLACEMENT.size)
+        target = place + len(code) + _DISPLACEMENT.unpack_from(code, 1)[0]
+        for immediate in (0, 1, 2, 4):
+            if region := regions.find(target + immediate):
+                yield SiteRefusal(place, region[0], "code of no function", code, "its function is not known")
 
 
 def find_targets(

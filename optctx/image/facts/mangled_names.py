@@ -28,10 +28,11 @@ DEFAULTS: Final = {
     _REGISTRY.format("N12_GLOBAL__N_119WWMRegisterRegAllocE"): ("wwm-regalloc",),
     _REGISTRY.format("N12_GLOBAL__N_119RVVRegisterRegAllocE"): ("riscv-rvv-regalloc",),
 }
+ALLOCATOR_FLAG: Final = "_ZL38InitializeDefaultRegisterAllocatorFlag"
 _TRACK_ORIGINS = "N12_GLOBAL__N_117DataFlowSanitizer18shouldTrackOriginsEvE18ShouldTrackOrigins"
 # Names of the variable, of which a library has one, and the options that it serves.
 ONCE: Final = (
-    (("_ZL38InitializeDefaultRegisterAllocatorFlag",), ("regalloc",)),
+    ((ALLOCATOR_FLAG,), ("regalloc",)),
     *(
         (tuple(_FLAG.format(way, size, kind) for way in ("L", "")), (f"{option}-regalloc",))
         for size, kind, option in (
@@ -242,6 +243,31 @@ SCALARS: Final = {
 UNKNOWN_LAYOUT: Final = r"^St3set|^NSt3__13set|basic_string|__cxx11"
 STANDARD_CLASS: Final = ("St", "NSt")  # how the names of the standard library's classes begin
 REGISTRY_PARSER: Final = "RegisterPassParser"
+
+# What a stripped library shows of itself: exported functions, two by their place in the table of a parser
+# that lists choices; functions of C and C++. And how names begin of functions that run while it is loaded.
+ANCHOR: Final = named("llvm::cl::Option::anchor", "_ZN4llvm2cl6Option6anchorEv")
+CHOOSING_NAMED: Final = {
+    5: named(
+        "llvm::cl::generic_parser_base::getOptionWidth",
+        "_ZNK4llvm2cl19generic_parser_base14getOptionWidthERKNS0_6OptionE",
+    ),
+    7: named(
+        "llvm::cl::generic_parser_base::printOptionInfo",
+        "_ZNK4llvm2cl19generic_parser_base15printOptionInfoERKNS0_6OptionEm",
+    ),
+}
+INSTALL_ERROR_HANDLER: Final = named(
+    "llvm::install_fatal_error_handler", "_ZN4llvm27install_fatal_error_handlerEPFvPvPKcbES0_"
+)
+CREATE_ALLOCATOR: Final = named(
+    "llvm::TargetPassConfig::createRegAllocPass", "_ZN4llvm16TargetPassConfig18createRegAllocPassEb"
+)
+ONCE_FUNCTION: Final = "pthread_once"
+AT_EXIT: Final = "__cxa_atexit"
+DELETE: Final = "_ZdlPvm"
+GUARD_ACQUIRE: Final = "__cxa_guard_acquire"
+INITIALISER: Final = "_GLOBAL__sub_I_"
 
 VTABLE: Final = "_ZTV"
 GUARD: Final = "_ZGV"  # how the names begin of what guards the making of a variable: a word

@@ -34,6 +34,7 @@ from tests.support.processes import in_child
 # libc++, as it may be too, without optimisation.
 LIBCXX = ("-DLIBCXX", "-Wl,--build-id=none")
 WAYS = (("-Wl,-Bsymbolic-functions",), ("-Wl,--build-id=none",), ("-DIDLE_ELSEWHERE",), LIBCXX)
+STRIPPED = (*((*way, "-s") for way in WAYS[:2]), ("-s",))  # as distributions have them
 TEXTS = (
     "",
     "short",
@@ -92,7 +93,7 @@ class Small:
         return text.value.decode()
 
 
-@pytest.fixture(scope="session", params=WAYS, ids=lambda way: " ".join(way) or "plain")
+@pytest.fixture(scope="session", params=(*WAYS, *STRIPPED), ids=lambda way: " ".join(way) or "plain")
 def library(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
     out = tmp_path_factory.mktemp("small") / "libsmall.so"
     return compile_cpp("small_llvm.cpp", out, *SHARED, "-Wl,--build-id", *request.param)

@@ -8,14 +8,12 @@ from __future__ import annotations
 import asyncio
 import ctypes
 import gc
-import hashlib
 import itertools
-import os
 import pathlib
 import random
 import re
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import replace
@@ -29,59 +27,25 @@ import optctx
 from optctx import OptctxError, OptionContext, libllvm, registry
 from optctx.compiling import Emit, FreshProcess, Job, Result, compile_job
 from optctx.engine.attach import attach
-from optctx.libllvm import LibLLVM
 from tests.support.audit import audit
-from tests.support.forking import fork, run_and_end
 from tests.support.ir_texts import COUNTED, SCALE, X86
-from tests.support.own_llvm import PARTS, link, needs_archives
+from tests.support.own_llvm import (
+    KERNELS,
+    PARTS,
+    ROOT,
+    compiled,
+    error_of,
+    in_new_process,
+    link,
+    needs_archives,
+    set_by_llvm,
+)
 from tests.support.processes import forked, python_process
 
-ROOT = pathlib.Path(__file__).parents[3]
-KERNELS = ("kernel.ll", "tuning/hash.ll", "tuning/matmul.ll")
 BROKEN_ASM = 'define void @f() {\n call void asm sideeffect "no_such_instruction", ""()\n ret void\n}'
 SOUND = "define void @f() {\n ret void\n}"
 
 pytestmark = needs_archives
-
-
-def compiled(llvm: LibLLVM, ir: str) -> str:
-    with llvm.parse(ir) as module, llvm.target_machine(X86, "haswell", opt_level=3) as machine:
-        llvm.run_passes(module, "default<O3>", machine)
-        text = str(module)
-        return hashlib.sha256(text.encode() + llvm.emit_object(module, machine)).hexdigest()
-
-
-def set_by_llvm(llvm: LibLLVM, arguments: Sequence[str]) -> None:
-    """For this process, without optctx."""
-    words = [b"own", *(argument.encode() for argument in arguments)]
-    ctypes.CDLL(llvm.path).LLVMParseCommandLineOptions(
-        len(words), (ctypes.c_char_p * len(words))(*words), b""
-    )
-
-
-def in_new_process(llvm: LibLLVM, ir: str, set_options: Callable[[], object]) -> str:
-    """What a child compiles that has set options of its own."""
-    read, write = os.pipe()
-
-    def work() -> None:
-        set_options()
-        os.write(write, compiled(llvm, ir).encode())
-
-    if not (pid := fork()):
-        run_and_end(work)
-    os.close(write)
-    with os.fdopen(read) as pipe:
-        found = pipe.read()
-    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
-    return found
-
-
-def error_of(call: Callable[[], object]) -> str:
-    try:
-        call()
-    except (OptctxError, TypeError) as error:
-        return f"{type(error).__name__}: {error}"
-    raise AssertionError("no error")
 
 
 @forked

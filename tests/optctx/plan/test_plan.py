@@ -69,3 +69,26 @@ def test_an_address_that_may_be_the_end_of_another_object_is_refused(tmp_path: p
     # A constant that one instruction alone may refer to is what that refers to.
     sites.add(("takes_the_table", table))
     assert settled({table}) == (sites, ends)
+
+
+@alone
+def test_in_a_stripped_library_all_that_is_not_known_may_be_an_array(tmp_path: pathlib.Path) -> None:
+    flags = (*SHARED, "-Wl,--build-id=sha1", "-fno-stack-protector")
+    library = compile_cpp("ends.cpp", tmp_path / "ends.so", *flags)
+    stripped = compile_cpp("ends.cpp", tmp_path / "stripped.so", *flags, "-s")
+    ctypes.CDLL(str(library)), ctypes.CDLL(str(stripped))
+    named, image = loaded_image(library), loaded_image(stripped)
+    symbols = [named.named(name) for name in ("option", "behind_option", "table")]
+    offsets = [each.address - named.base for each in symbols if each is not None]
+    spans = [(image.base + offset, 32) for offset in offsets]
+
+    def refused() -> set[tuple[str, int]]:
+        found = processor.find_references_to(image, spans, [])
+        refusals = find_ends(image, found.sites, dict(spans), set())
+        return {(each.function, each.region - image.base) for each in refusals}
+
+    assert image.is_stripped
+    image.add_symbols([("", offset, 32, False) for offset in offsets])
+    option, behind, table = offsets
+    ends = {("goes_over_the_array", option), ("goes_over_members", option), ("goes_down", behind)}
+    assert refused() == {*ends, ("takes_the_table", table)}

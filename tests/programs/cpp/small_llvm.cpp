@@ -72,6 +72,7 @@ raw_ostream& errs() {
 }
 
 void report_fatal_error(const char* reason);
+void install_fatal_error_handler(void (*handler)(void*, const char*, bool), void* data);
 
 namespace cl {
 
@@ -105,10 +106,16 @@ StringMap& getRegisteredOptions(SubCommand&) {
 class Option {
     virtual bool handleOccurrence(unsigned position, StringRef name, StringRef value) = 0;
     virtual unsigned getValueExpectedFlagDefault() const { return 2; }  // ValueRequired
+    virtual void anchor();
 
 public:
     virtual ~Option() = default;
+    virtual std::size_t getOptionWidth() const { return 0; }
+    virtual void printOptionInfo(std::size_t) const {}
+    virtual void printOptionValue(std::size_t, bool) const {}
     virtual void setDefault() = 0;
+    virtual void getExtraOptionNames(void*) {}
+    void reset();
     virtual bool addOccurrence(unsigned position, StringRef name, StringRef value, bool several);
 
 protected:
@@ -132,6 +139,13 @@ private:
     [[maybe_unused]] void* subcommands_[5] = {};
 };
 static_assert(sizeof(Option) == 0x80);
+
+void Option::anchor() {}
+
+void Option::reset() {
+    occurrences_ = 0;
+    setDefault();
+}
 
 bool Option::addOccurrence(unsigned position, StringRef name, StringRef value, bool) {
     ++occurrences_;
@@ -260,16 +274,16 @@ cl::opt<Text> ExportedText("exported-text", "short");
 
 using namespace llvm;
 
-static void (*ErrorHandler)(void*, const char*) THIN("_ZL12ErrorHandler") = nullptr;
+static void (*ErrorHandler)(void*, const char*, bool) THIN("_ZL12ErrorHandler") = nullptr;
 static void* ErrorHandlerUserData = nullptr;
 
 void llvm::report_fatal_error(const char* reason) {
-    if (ErrorHandler != nullptr) ErrorHandler(ErrorHandlerUserData, reason);
+    if (ErrorHandler != nullptr) ErrorHandler(ErrorHandlerUserData, reason, true);
     errs().write(reason, std::strlen(reason));
     std::exit(1);
 }
 
-extern "C" void install_handler(void (*handler)(void*, const char*), void* data) {
+void llvm::install_fatal_error_handler(void (*handler)(void*, const char*, bool), void* data) {
     ErrorHandler = handler;
     ErrorHandlerUserData = data;
 }
@@ -279,6 +293,13 @@ static cl::opt<Text> OwnText("own-text", "a default of more than fifteen charact
 static cl::list<Text> OwnTexts("own-texts");
 static cl::opt<unsigned> First("first-of-table", 4), Second("second-of-table", 5);
 static cl::opt<unsigned> WithCallback("with-callback", 6);
+// An option that is a part of another object, and a variable that no other library can name.
+static struct {
+    cl::opt<unsigned> option{"part-of-pair", 7};
+    unsigned other = 8;
+} Pair;
+static unsigned OwnVariable = 9;
+static cl::opt<unsigned, true> OwnLocation("own-location", OwnVariable);
 static unsigned called;
 static void call_back(const unsigned& value) { called = value; }
 [[maybe_unused]] static const bool calls_back = (WithCallback.call(call_back), true);
@@ -292,6 +313,7 @@ extern "C" void values_seen(unsigned of_table, char* text, std::size_t room) {
     std::string seen = std::to_string(ExportedCount) + " " + std::to_string(ExportedVariable) + " " +
                        std::to_string(OwnCount) + " " + std::to_string(*OptionTable[of_table]) + " " +
                        std::to_string(WithCallback + called) + " " + str(ExportedText) + " " + str(OwnText);
+    if (of_table > 1) seen += std::to_string(Pair.option + Pair.other + OwnVariable);
     for (const Text& each : OwnTexts.values()) seen += " " + str(each);
     std::snprintf(text, room, "%s", seen.c_str());
 }

@@ -1,0 +1,139 @@
+"""A libLLVM without a symbol table, as distributions ship it: installed ones, and one linked for the test."""
+
+from __future__ import annotations
+
+import pathlib
+import random
+import subprocess
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from functools import partial
+
+import pytest
+
+import optctx
+from optctx import OptctxError, OptionContext, libllvm, registry
+from optctx.compiling import FreshProcess, Job, compile_job
+from optctx.image.loaded import Image
+from optctx.libllvm import LibLLVM
+from tests.support.audit import audit
+from tests.support.ir_texts import COUNTED
+from tests.support.own_llvm import (
+    CONFIG,
+    KERNELS,
+    PARTS,
+    ROOT,
+    claims_of,
+    compiled,
+    error_of,
+    in_new_process,
+    link,
+    set_by_llvm,
+)
+from tests.support.processes import forked
+
+SETS: tuple[tuple[str, ...], ...] = (
+    (),
+    ("-unroll-count=4",),
+    ("-force-vector-width=2", "-force-vector-interleave=2"),
+    ("-inline-threshold=0", "-enable-loop-distribute"),
+    ("-enable-misched=false", "-unroll-count=2"),
+    ("-enable-gvn-hoist", "-enable-loopinterchange"),
+)
+INSTALLED = [
+    each for each in libllvm.installed() if each.version[:2].isdigit() and int(each.version[:2]) > 15
+]
+needs_archives = pytest.mark.skipif(CONFIG is None, reason="needs LLVM's archives (Debian: llvm-19-dev, g++)")
+
+
+@pytest.fixture(scope="module")
+def linked(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
+    """A library with its symbol table, and its copy without."""
+    library = link(tmp_path_factory.mktemp("linked") / "libLLVM-19.so", "-Wl,--build-id", *PARTS, "x86")
+    stripped = pathlib.Path(library).with_name("libLLVM.so.19.1")
+    subprocess.run(["strip", "-o", stripped, library], check=True)
+    return library, str(stripped)
+
+
+def limits_of(image: Image) -> tuple[int, int]:
+    """Return how many options are set per thread, and how many are refused."""
+    scopes = [option.scope for option in registry(image).values()]
+    return scopes.count("thread"), scopes.count("process")
+
+
+@needs_archives
+@forked
+def test_what_it_claims_is_what_its_symbol_table_says(linked: tuple[str, str]) -> None:
+    named, stripped = (libllvm.open(path).image for path in linked)
+    assert (named.is_stripped, stripped.is_stripped) == (False, True)
+    claims, all_claims = claims_of(stripped), claims_of(named)
+    assert [len(own - of_all) for own, of_all in zip(claims, all_claims, strict=True)] == [0, 0, 0]
+    assert len(claims.sites) > 0.9 * len(all_claims.sites)
+    threads, refused = limits_of(stripped)
+    assert refused < 0.05 * (threads + refused)
+
+
+@needs_archives
+@forked
+def test_no_read_of_it_is_missed(linked: tuple[str, str]) -> None:
+    llvm = libllvm.open(linked[1])
+    with audit(llvm.image) as seen, OptionContext(unroll_count=4, image=llvm.image):
+        compiled(llvm, COUNTED)
+    assert seen.accesses == []
+    assert seen.neighbours > 1_000
+
+
+@needs_archives
+@forked
+def test_scopes_reach_it_on_several_threads(linked: tuple[str, str]) -> None:
+    llvm = libllvm.open(linked[1])
+    texts = [COUNTED, *((ROOT / "examples" / name).read_text() for name in KERNELS)]
+    jobs = [(text, given) for text in texts for given in SETS]
+    expected = {job: in_new_process(llvm, job[0], partial(set_by_llvm, llvm, job[1])) for job in jobs}
+    assert len(set(expected.values())) > 2 * len(texts), "the options matter"
+
+    def differs(job: tuple[str, tuple[str, ...]]) -> bool:
+        with OptionContext.from_args(job[1], image=llvm.image, base="defaults"):
+            return compiled(llvm, job[0]) != expected[job]
+
+    random.Random(1).shuffle(jobs)
+    with ThreadPoolExecutor(4) as pool:
+        assert [job for job, wrong in zip(jobs, pool.map(differs, jobs), strict=True) if wrong] == []
+
+
+@needs_archives
+@forked
+def test_what_it_cannot_have_is_an_error_that_says_why(linked: tuple[str, str]) -> None:
+    llvm = libllvm.open(linked[1])
+    with llvm.parse(COUNTED) as module:
+        said = error_of(lambda: OptionContext(unroll_count=4, image=llvm.image).bind(module.context_address))
+    assert "expected llvm::detail::PassModel<Function>::run" in said
+    said = error_of(lambda: OptionContext({"debug-counter": "x"}, image=llvm.image))
+    assert (
+        "its library is stripped, and nothing proves that its Option object is no part of another one" in said
+    )
+
+
+def in_scopes(llvm: LibLLVM) -> None:
+    """Compile under each set on threads, and compare with fresh processes."""
+    jobs = [Job(COUNTED, options=given, llvm=llvm.path) for given in SETS]
+
+    def both(job: Job) -> bool:
+        with OptionContext.from_args(job.options, image=llvm.image):
+            return compile_job(replace(job, options=())) == fresh.compile(job)
+
+    with FreshProcess() as fresh, ThreadPoolExecutor(2) as pool:
+        assert [job for job, same in zip(jobs, pool.map(both, jobs), strict=True) if not same] == []
+
+
+@pytest.mark.parametrize("installed", INSTALLED, ids=lambda each: each.version)
+@forked
+def test_one_that_is_installed_compiles_as_fresh_processes_do(installed: libllvm.Installed) -> None:
+    try:
+        llvm = libllvm.open(installed.path)
+    except OptctxError as error:
+        pytest.skip(str(error))
+    threads, refused = limits_of(llvm.image)
+    assert refused < 0.05 * (threads + refused)
+    assert optctx.info(llvm.image)["error"] is None
+    in_scopes(llvm)
