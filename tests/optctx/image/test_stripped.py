@@ -171,6 +171,7 @@ def test_what_is_said_of_a_call_is_true_on_every_path(traced: Library) -> None:
     assert steps_of(traced, "joined") == [("argument 0", None)]
     assert steps_of(traced, "repeated") == [("argument 0", None)]
     assert steps_of(traced, "overwritten") == [(None, "argument 1"), (None, None)]
+    assert steps_of(traced, "halves") == [("one", None), ("one", None)]
     assert steps_of(traced, "stores") == [("one", "argument 1"), ("two", "argument 0"), (0x40, None)]
     assert steps_of(traced, "by_table") is None
     assert steps_of(traced, "unusual") is None
