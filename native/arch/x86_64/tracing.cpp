@@ -222,7 +222,9 @@ private:
             registers_[i.reg] = {};
             if (i.is_register()) registers_[i.rm] = {};
         }
-        if (i.rex == 0) {  // ah, ch, dh and bh have the numbers of others
+        const bool of_bytes = i.escaped ? (i.opcode & 0xF0) == 0x90 || i.opcode == 0xB0 || i.opcode == 0xC0
+                                        : (i.opcode & 1) == 0 || (i.opcode & 0xF8) == 0xB0;
+        if (i.rex == 0 && of_bytes) {  // ah, ch, dh and bh have the numbers of others
             registers_[i.reg & 3] = {};
             registers_[i.opcode & 3] = {};
             if (i.is_register()) registers_[i.rm & 3] = {};

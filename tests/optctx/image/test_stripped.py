@@ -112,7 +112,7 @@ def test_what_nothing_proves_is_refused_by_name(small: pathlib.Path, tmp_path: p
     ("change", "why"),
     [
         (("--strip-all", "-R", ".eh_frame_hdr"), "without exported symbols"),
-        (("--rename-section", ".fini=.text.fini"), "has code in .text.fini"),
+        (("--rename-section", ".fini=.text.fini"), "has code outside .text"),
     ],
     ids=["no functions", "other code"],
 )
@@ -171,6 +171,7 @@ def test_what_is_said_of_a_call_is_true_on_every_path(traced: Library) -> None:
     assert steps_of(traced, "joined") == [("argument 0", None)]
     assert steps_of(traced, "repeated") == [("argument 0", None)]
     assert steps_of(traced, "overwritten") == [(None, "argument 1"), (None, None)]
+    assert steps_of(traced, "halves") == [("one", None), ("one", None)]
     assert steps_of(traced, "stores") == [("one", "argument 1"), ("two", "argument 0"), (0x40, None)]
     assert steps_of(traced, "by_table") is None
     assert steps_of(traced, "unusual") is None

@@ -71,6 +71,21 @@ two: .quad 2
     call __cxa_atexit@PLT
     over overwritten
 
+    function halves
+    lea one(%rip), %rbx
+    mov $3, %bh
+    mov %rbx, %rsi
+    lea one(%rip), %rdi
+    call __cxa_atexit@PLT
+    lea one(%rip), %rbx
+    movzwl two(%rip), %eax
+    mov %rbx, %rdi
+    setc %bl
+    mov %rbx, %rsi
+    call __cxa_atexit@PLT
+    ret
+    over halves
+
     function stores
     mov %rsi, one(%rip)
     mov %rdi, %rax
