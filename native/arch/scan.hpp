@@ -18,8 +18,7 @@ struct FunctionReferences {
 
 // Finds the references into each of several lists of spans, with one pass over the code. Reads the code as the
 // library's file has it. Each list must be sorted and disjoint. Functions that only run while the library is loaded
-// (static initialisers) are left out: they construct the objects, before any thread can have a view. So are
-// constructors of options: an option that is registered is constructed.
+// (static initialisers) are left out: they construct the objects, before any thread can have a view.
 std::vector<std::vector<FunctionReferences>> find_references_to_each(
     const image::Library& image, const std::vector<std::vector<image::Span>>& spans);
 // Finds the references into one list, in some functions only: numbers of their symbols, each once.

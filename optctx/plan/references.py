@@ -8,6 +8,7 @@ an option's storage in a function that also refers to an array beside it is refu
 
 from __future__ import annotations
 
+import re
 from array import array
 from bisect import bisect_left, bisect_right
 from collections import Counter
@@ -17,9 +18,9 @@ from typing import Any, NamedTuple
 
 from optctx._native import Site, Sites, Symbol
 from optctx.arch import processor
-from optctx.arch.code import SiteRefusal
+from optctx.arch.code import CodeReferences, SiteRefusal
 from optctx.errors import UnsupportedImageError
-from optctx.image.facts.mangled_names import GUARD, OTHER_STREAMS
+from optctx.image.facts.mangled_names import GUARD, OPTION_CONSTRUCTOR, OTHER_STREAMS
 from optctx.image.loaded import Image
 from optctx.image.options import RegisteredOption
 from optctx.image.storage_beside import PointerTable, Printing, bound_elsewhere, find_pointers
@@ -200,7 +201,7 @@ def _decode(
     pointers = find_pointers(image, sorted([*spans, *others]))
     tables = [(table.address, table.size) for table in pointers.tables]
     spans = sorted([*spans, *others, *tables])
-    found = processor.find_references_to(image, spans, pointers.windows())
+    found = _but_of_constructors(image, processor.find_references_to(image, spans, pointers.windows()))
     refusals = found.refusals + find_ends(image, found.sites, dict(spans), {address for address, _ in tables})
     unsure = {each.address for each in refusals}
     sites = [site for site in found.sites if site.address not in unsure]
@@ -213,6 +214,18 @@ def _decode(
         [target for _, target in pointers.nameless] if image.is_stripped else pointers.loose(found.accesses)
     )
     return References(Sites(sites), refusals, pointers.tables, loose)
+
+
+def _but_of_constructors(image: Image, found: CodeReferences) -> CodeReferences:
+    """Leave out what constructors of options refer to: once an option is registered, its own has run."""
+    constructs = re.compile(OPTION_CONSTRUCTOR).match
+    numbers = {
+        number for number in {site.function for site in found.sites} if constructs(image.name_of(number))
+    }
+    sites = Sites([site for site in found.sites if site.function not in numbers]) if numbers else found.sites
+    return found._replace(
+        sites=sites, refusals=[each for each in found.refusals if not constructs(each.function)]
+    )
 
 
 def _pack(base: int, references: References) -> Any:

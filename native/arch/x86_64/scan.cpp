@@ -33,17 +33,6 @@ bool runs_at_load_only(std::string_view name) {
            name.starts_with("__cxx_global_var_init");
 }
 
-// A constructor of an option: `llvm::cl::opt<...>::opt<...>(...)`. Compilers make one for a static option of a
-// function.
-bool constructs_option(std::string_view name) {
-    constexpr std::string_view scope = "_ZN4llvm2cl";
-    if (!name.starts_with(scope)) return false;
-    const std::string_view own = name.substr(scope.size());
-    if (own.starts_with("5aliasC")) return true;
-    const bool is_option = own.starts_with("3optI") || own.starts_with("4listI") || own.starts_with("4bitsI");
-    return is_option && (own.find("EC2I") != std::string_view::npos || own.find("EC1I") != std::string_view::npos);
-}
-
 constexpr std::uint8_t operand_mask = 0xC7, operand = 0x05;  // ModRM: mod 00, rm 101, any register
 constexpr std::size_t operand_size = 5;                      // with its displacement
 
@@ -59,7 +48,7 @@ public:
     }
     void enter(std::uintptr_t place, std::optional<image::Symbol> function) {
         current_ = function;
-        skip_ = current_ && (runs_at_load_only(current_->name) || constructs_option(current_->name));
+        skip_ = current_ && runs_at_load_only(current_->name);
         if (!skip_) found_.push_back({current_.value_or(image::Symbol{place, 0, {}}), {}});
     }
     std::vector<FunctionReferences> take_all() { return std::move(found_); }

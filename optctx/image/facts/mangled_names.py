@@ -275,6 +275,9 @@ ALIAS: Final = "_ZTVN4llvm2cl5aliasE"
 OPT: Final = r"_ZTVN4llvm2cl3optI(?P<type>.+?)Lb(?P<external>[01])E(?P<parser>.+)EE"
 LIST: Final = r"_ZTVN4llvm2cl(?P<class>4list|4bits)I(?P<type>.+)EE"
 
+# A constructor of an option. Compilers make one for a static option of a function: it names that option.
+OPTION_CONSTRUCTOR: Final = r"_ZN4llvm2cl((3opt|4list|4bits)I.*E|5alias)C[12]I"
+
 # Parts of the names of the virtual functions that are called by their place in a vtable.
 VIRTUAL_FUNCTIONS: Final = (
     "getNumOptions",
