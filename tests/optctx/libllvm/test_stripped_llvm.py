@@ -67,7 +67,12 @@ def test_what_it_claims_is_what_its_symbol_table_says(linked: tuple[str, str]) -
     named, stripped = (libllvm.open(path).image for path in linked)
     assert (named.is_stripped, stripped.is_stripped) == (False, True)
     claims, all_claims = claims_of(stripped), claims_of(named)
-    assert [len(own - of_all) for own, of_all in zip(claims, all_claims, strict=True)] == [0, 0, 0]
+    assert claims.options <= all_claims.options
+    # It cannot tell the constructors of options, which have run, from other code.
+    more = {at for at, *_ in (claims.sites - all_claims.sites) | (claims.functions - all_claims.functions)}
+    functions = [named.function_at(named.base + at) for at in more]
+    assert all(function is not None and "3optI" in function.name for function in functions)
+    assert len(more) < 10
     assert len(claims.sites) > 0.9 * len(all_claims.sites)
     threads, refused = limits_of(stripped)
     assert refused < 0.05 * (threads + refused)
