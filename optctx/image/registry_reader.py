@@ -109,11 +109,11 @@ class _Classes:
         place = vtable - image.base, size
         if place not in self._kept:
             slots = _slots(image, symbol, vtable)
-            if image.is_stripped and "setDefault" not in slots:
+            if "setDefault" not in slots:
                 raise MisfitError(
                     f"the virtual functions of the option {name} are in an order that is not known"
                 )
-            own = slots.get("setDefault", 0), slots.get("getValueExpectedFlagDefault", 0)
+            own = slots["setDefault"], slots.get("getValueExpectedFlagDefault", 0)
             found = _find_parser(image, words, self._offset // WORD)
             of_type = parse_vtable_name(symbol.name, found is not None)
             self._kept[place] = (*own, found, of_type.kind == Kind.list and self._is_list(address))
