@@ -42,6 +42,7 @@ public:
     std::string debug_file() const { return debug_ ? debug_->path() : std::string(); }
     // Whether nothing but what the library exports has a name, and where its functions are is known of how they unwind.
     bool is_stripped() const noexcept { return stripped_; }
+    std::uintptr_t end() const noexcept { return end_; }
     std::uintptr_t text_begin() const noexcept { return text_begin_; }
     std::uintptr_t text_end() const noexcept { return text_end_; }
 

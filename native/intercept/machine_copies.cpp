@@ -1,7 +1,5 @@
 #include "intercept/machine_copies.hpp"
 
-#include "os/os.hpp"
-
 #include <malloc.h>
 
 #include <algorithm>
@@ -191,13 +189,12 @@ bool Facts::made_for_jit(const void* machine, Made like) const {
 LlvmCalls::Create* Facts::maker_of(const void* target) const {
     static constexpr std::uintptr_t most_bytes = 512;  // more than an llvm::Target has
     const auto begin = reinterpret_cast<std::uintptr_t>(target);
-    std::uintptr_t end = begin + most_bytes;
+    std::uintptr_t end = std::min(begin + most_bytes, llvm_.end);
     for (const void* other = llvm_.first_target(); other != nullptr; other = llvm_.next_target(other))
         if (const auto at = reinterpret_cast<std::uintptr_t>(other); at > begin) end = std::min(end, at);
-    for (std::uintptr_t at = begin, word = 0; at < end; at += sizeof word)
-        if (!os::read_checked(at, &word, sizeof word))
-            break;
-        else if (std::ranges::binary_search(llvm_.makers, word))
+    for (std::uintptr_t at = begin; at + sizeof at <= end; at += sizeof at)
+        if (const auto word = *reinterpret_cast<const std::uintptr_t*>(at);
+            std::ranges::binary_search(llvm_.makers, word))
             return intercept::Address{word};
     throw std::runtime_error("expected a target that makes its machines by llvm::RegisterTargetMachine, found another");
 }

@@ -41,6 +41,7 @@ struct LlvmCalls {
                          OptionalModel reloc, OptionalModel code, std::int32_t level, bool jit);
     intercept::NamedCalls calls;
     std::vector<std::uintptr_t> makers;  // of type Create, sorted; a Target has a pointer to its own
+    std::uintptr_t end;                  // of the library in memory
 
     void (*dispose)(void* machine) = calls["dispose"];
     // These two are of the base class only.

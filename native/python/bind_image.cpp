@@ -150,6 +150,7 @@ void add_image(nb::module_& m) {
         .def_prop_ro("debug_file", [](const image::Library& i) { return FilePath{i.debug_file()}; })
         .def_prop_ro("is_stripped", &image::Library::is_stripped,
                      "Whether nothing but what the library exports has a name.")
+        .def_prop_ro("end", &image::Library::end, "The address past its last byte in memory.")
         .def_prop_ro("text_begin", &image::Library::text_begin)
         .def_prop_ro("text_end", &image::Library::text_end)
         .def("symbol", &image::Library::symbol, "name"_a, "Absolute address of a mangled name, or None.")

@@ -28,17 +28,19 @@ void cannot_make(unsigned image, const char* why) {
 }
 
 void configure_machines(unsigned image, const std::map<std::string, std::uintptr_t>& calls,
-                        std::vector<std::uintptr_t> makers) {
+                        std::vector<std::uintptr_t> makers, std::uintptr_t end) {
     std::ranges::sort(makers);
-    machine::configure(views::checked_image(image), {.calls = calls, .makers = std::move(makers)}, cannot_make);
+    machine::configure(views::checked_image(image), {.calls = calls, .makers = std::move(makers), .end = end},
+                       cannot_make);
 }
 
 }  // namespace
 
 void add_machines(nb::module_& m) {
-    m.def("configure_machines", &configure_machines, "image"_a, "calls"_a, "makers"_a,
+    m.def("configure_machines", &configure_machines, "image"_a, "calls"_a, "makers"_a, "end"_a,
           "Set LLVM's functions. `calls`: addresses by the names of native/intercept/machine_copies.hpp. `makers`: of "
-          "those that make each target's machines. Raises RuntimeError if a check of the image fails.");
+          "those that make each target's machines. `end`: of the library. Raises RuntimeError if a check of the image "
+          "fails.");
     m.def(
         "copying_machine",
         [](std::uintptr_t machine, nb::handle function, const nb::args& arguments) {

@@ -96,7 +96,7 @@ def prepare_hooks(survey: Survey, index: int) -> Hooks:
     intercepted, unavailable = dict(functions.intercepted), dict(functions.unavailable)
     if SHARED_MACHINES not in unavailable:
         try:
-            configure_machines(index, functions.machine_calls, functions.machine_makers)
+            configure_machines(index, functions.machine_calls, functions.machine_makers, image.end)
         except RuntimeError as error:
             unavailable[SHARED_MACHINES] = str(error)
             intercepted = {at: row for at, row in intercepted.items() if row.feature != SHARED_MACHINES}
