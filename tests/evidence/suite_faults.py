@@ -25,7 +25,7 @@ from evidence.conformance.judging import Settings, judge_all
 from evidence.conformance.report import as_json, as_text
 from evidence.conformance.scoped import Mode, scoped_outcome
 from optctx.children.pool import SharedPool
-from optctx.reads import Log
+from optctx.reads.log import Log
 
 _COUNTED = str(pathlib.Path(__file__).parents[1] / "programs" / "sample" / "counted.ll")
 _OPTIONS = {

@@ -17,7 +17,7 @@ from llvmlite.binding import ffi
 import optctx
 from optctx import OptionContext, UnsupportedImageError, _native, loaded_image, record
 from optctx._native import MAX_IMAGES, held
-from optctx.context import values_outside
+from optctx.context.lookups import values_outside
 from optctx.engine.attach import attach, attached, detach, engines
 from optctx.engine.engine import Engine
 from optctx.image.loaded import Image
