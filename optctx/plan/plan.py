@@ -13,8 +13,8 @@ from optctx.image.options import RegisteredOption
 from optctx.image.storage_beside import Printing, StateBeside
 from optctx.image.survey import Survey
 from optctx.lazy import lazy
-from optctx.plan.references import References
-from optctx.plan.refusals import is_any_in, refuse
+from optctx.plan.references import References, is_any_in
+from optctx.plan.refusals import refuse
 
 # Looking up a member of an enumeration takes longer than comparing it.
 _LIST, _OTHER = Kind.list, Kind.other
@@ -79,10 +79,17 @@ def make_plan(survey: Survey, references: References) -> Plan:
     image, printing, no_printing = survey.image, survey.printing, survey.no_printing
     sites = references.sites
     uses = sites.uses()
-    if printing is not None and _is_stuck(references, uses, printing.types.address):
+    if printing is not None and (
+        printing.types.address in references.stuck or printing.types.address not in uses
+    ):
         no_printing = f"{image.path}: {printing.asked} cannot be redirected"
         printing = None
-    plan = Plan(_decide(survey, references, uses, printing), references, printing)
+    options = {option.address: option for option in survey.options}
+    for option in survey.options:
+        option.begin_plan()
+    on_heap = () if printing is None else [option.address for option in printing.options]
+    refuse(image, options, references, survey.state, survey.missing, uses, on_heap)
+    plan = Plan(options, references, printing)
     if no_printing:
         plan.unavailable[DEBUG_OUTPUT] = no_printing
     through_tables = _readers_through_tables(plan, uses)
@@ -157,24 +164,6 @@ def _held_in(held: list[tuple[int, set[int]]], begin: int, size: int) -> set[int
     first = bisect_left(held, begin, key=lambda each: each[0])
     last = bisect_left(held, begin + size, lo=first, key=lambda each: each[0])
     return set().union(*(own for _, own in held[first:last]))
-
-
-def _is_stuck(references: References, uses: Mapping[int, Uses], region: int) -> bool:
-    return region in references.stuck or region not in uses
-
-
-def _decide(
-    survey: Survey,
-    references: References,
-    uses: Mapping[int, Uses],
-    printing: Printing | None,
-) -> dict[int, RegisteredOption]:
-    options = {option.address: option for option in survey.options}
-    for option in survey.options:
-        option.begin_plan()
-    on_heap = () if printing is None else [option.address for option in printing.options]
-    refuse(survey.image, options, references, survey.state, survey.missing, uses, on_heap)
-    return options
 
 
 def _add_state(plan: Plan, state: list[StateBeside]) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from optctx.compiling import FreshProcess, Job
-from optctx.values.trust import Judgement
+from optctx.values import Judgement
 from tests.long.effects.__main__ import of_attributes
 from tests.long.effects.cases import Case, case_of
 from tests.long.effects.functions import doubled

@@ -15,7 +15,7 @@ from optctx.compiling import Job, Result, compile_job
 from optctx.lab.rank import rank
 from optctx.lab.sweep import sweep
 from optctx.lab.tuning import parse_space, tune
-from optctx.values.trust import CLASSES
+from optctx.values import CLASSES
 from tests.support.ir_texts import COUNTED, SCALE, X86
 from tests.support.links_modules import module_of, noted, stamped
 from tests.support.runs import UNROLL, counted, machine

@@ -30,7 +30,7 @@ from optctx import (
 from optctx.compiling import FreshProcess, Job
 from optctx.errors import LinkMismatchError
 from optctx.testing.option import own_name
-from optctx.values.trust import CLASSES
+from optctx.values import CLASSES
 from tests.support.alone import alone
 from tests.support.each_instruction import interrupt_at
 from tests.support.examples import examples

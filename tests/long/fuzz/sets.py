@@ -17,7 +17,7 @@ from evidence.conformance.job import Job, compile_job, initialise, source
 from optctx import Option, OptionContext, info, record, registry
 from optctx.engine.attach import attach
 from optctx.image.abi import INTEGER_RANGES
-from optctx.values.trust import read_for_all
+from optctx.values import read_for_all
 from tests.long.fuzz.bases import attributed
 from tests.long.fuzz.confined import Limits, Outcome, outcomes
 from tests.long.fuzz.hunt import Hunt, Target, less

@@ -12,7 +12,7 @@ from llvmlite import binding
 import optctx
 from optctx import OptctxError, OptionContext, info
 from optctx.compiling import initialise_targets
-from optctx.values.trust import CLASSES
+from optctx.values import CLASSES
 from tests.long.fuzz.bases import Part, draw_part, files, whole
 from tests.long.fuzz.confined import Limits
 from tests.long.fuzz.hunt import Target

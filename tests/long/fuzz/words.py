@@ -10,7 +10,7 @@ from random import Random
 from optctx import Option, registry
 from optctx.engine.attach import attach
 from optctx.image.abi import INTEGER_RANGES
-from optctx.values.trust import read_for_all
+from optctx.values import read_for_all
 from tests.long.probe.values import hostile_values, spread_values
 
 EDGES = ("0", "-1", "2147483648", "4294967295", "18446744073709551615", "1" + "0" * 40, "nan", "inf", "-inf",

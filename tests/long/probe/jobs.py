@@ -12,7 +12,7 @@ from evidence.conformance.job import Job, compile_job
 from evidence.conformance.runlines import read_jobs
 from evidence.conformance.source import default_cache, llvm_tests
 from optctx import OptctxError, OptionContext, record, registry
-from optctx.values.trust import judgement_of
+from optctx.values import judgement_of
 
 _ROOT = Path(__file__).parents[2] / "programs"
 TRIPLES = [

@@ -24,7 +24,7 @@ from optctx import (
     record,
     stamp,
 )
-from optctx.values.trust import CLASSES
+from optctx.values import CLASSES
 from tests.long.fuzz.bases import attributed
 from tests.promises.answers import JOB
 from tests.promises.model import Sight, key_of

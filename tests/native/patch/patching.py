@@ -12,7 +12,7 @@ from optctx._native import Transaction, read_bytes
 from optctx.engine.engine import Clock, Engine, _trampolines
 from optctx.hosts.llvmlite import llvmlite_image
 from optctx.image.survey import survey
-from optctx.plan.plan import Plan
+from optctx.plan import Plan
 from tests.support.alone import alone
 from tests.support.library_code import changed_code
 

@@ -13,7 +13,7 @@ from llvmlite import binding
 
 from optctx import OptionContext, ScopeError, _native, current, info
 from optctx.travelling import attributes
-from optctx.values.layers import Layers
+from optctx.values import Layers
 from tests.support.ir_texts import COUNTED, X86
 from tests.support.rows import rows
 from tests.support.scopes import (
