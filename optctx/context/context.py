@@ -382,7 +382,7 @@ class OptionContext(_native.ScopeBase, Mapping[str, Value], metaclass=ContextTyp
         return repr(self._layers)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        made_of = (*layers_as_text(self), self._unread, type(self))
+        made_of = (*layers_as_text(self), self._unread, "contain", type(self))
         return _restore, made_of, state_of(self, OptionContext)
 
     def __copy__(self) -> OptionContext:
@@ -434,7 +434,13 @@ def _restore(
     inherited: dict[str, Texts],
     own: dict[str, Texts],
     unread: UnreadMode,
+    sets: str,
     kind: type[OptionContext],
 ) -> OptionContext:
-    """Make a context again for pickle: the registered defaults, then inherited values, then the overrides."""
+    """Make a context again for pickle: the registered defaults, then inherited values, then the overrides.
+
+    `sets`: what became of values given to LLVM's setters inside. Pickles of before may have another word.
+    """
+    if sets != "contain":
+        raise OptionTypeError(f"cannot read a pickled context with sets={sets!r}: scopes contain what is set")
     return kind._of(rebuild(attached() or attach(), inherited, own), None, unread)
