@@ -16,22 +16,18 @@ except ImportError:
 TYPE_CHECKING = False  # typing's own would be an import
 if TYPE_CHECKING:  # `A as A` says that this package has the name; of each, _WHERE has the module, too
     # isort: off
-    from optctx.cache import CompileCache as CompileCache
-    from optctx.context import (
-        OptionContext as OptionContext,
-        attach as attach,
+    from optctx.cache.cache import CompileCache as CompileCache
+    from optctx.context.context import OptionContext as OptionContext
+    from optctx.context.lookups import (
         bound as bound,
         contained as contained,
         current as current,
-        detach as detach,
         lookup as lookup,
         tool as tool,
-        unbind as unbind,
     )
     from optctx.context.wrap import propagating as propagating, wrap as wrap
-    from optctx.drifting import Drift as Drift, DriftEvent as DriftEvent, Drifts as Drifts, Watcher as Watcher
-    from optctx.drifting.drift import drift as drift
-    from optctx.drifting.watch import watch as watch
+    from optctx.drifting.drift import Drift as Drift, Drifts as Drifts, drift as drift
+    from optctx.drifting.watch import DriftEvent as DriftEvent, Watcher as Watcher, watch as watch
     from optctx.engine.report import info as info
     from optctx.errors import (
         CacheWarning as CacheWarning,
@@ -62,7 +58,10 @@ if TYPE_CHECKING:  # `A as A` says that this package has the name; of each, _WHE
     )
     from optctx.image.loaded import loaded_image as loaded_image
     from optctx.links import LinkReport as LinkReport, check_link as check_link, stamp as stamp
-    from optctx.reads import Log as Log, Read as Read, Unread as Unread, record as record
+    from optctx.reads.log import Log as Log, Read as Read, Unread as Unread
+    from optctx.reads.recording import record as record
+    from optctx.travelling.attaching import attach as attach, detach as detach
+    from optctx.travelling.bindings import unbind as unbind
     from optctx.values.registry import Option as Option, registry as registry
 
     # isort: on
@@ -70,20 +69,12 @@ if TYPE_CHECKING:  # `A as A` says that this package has the name; of each, _WHE
     __version__: str
 
 _WHERE = {
-    "optctx.cache": ("CompileCache",),
-    "optctx.context": (
-        "OptionContext",
-        "attach",
-        "bound",
-        "contained",
-        "current",
-        "detach",
-        "lookup",
-        "tool",
-        "unbind",
-    ),
+    "optctx.cache.cache": ("CompileCache",),
+    "optctx.context.context": ("OptionContext",),
+    "optctx.context.lookups": ("bound", "contained", "current", "lookup", "tool"),
     "optctx.context.wrap": ("propagating", "wrap"),
-    "optctx.drifting": ("Drift", "DriftEvent", "Drifts", "Watcher", "drift", "watch"),
+    "optctx.drifting.drift": ("Drift", "Drifts", "drift"),
+    "optctx.drifting.watch": ("DriftEvent", "Watcher", "watch"),
     "optctx.engine.report": ("info",),
     "optctx.errors": (
         "CacheWarning",
@@ -110,7 +101,10 @@ _WHERE = {
     "optctx.hosts.llvmlite.compiling": ("emit_assembly", "emit_object", "run_passes"),
     "optctx.image.loaded": ("loaded_image",),
     "optctx.links": ("LinkReport", "check_link", "stamp"),
-    "optctx.reads": ("Log", "Read", "Unread", "record"),
+    "optctx.reads.log": ("Log", "Read", "Unread"),
+    "optctx.reads.recording": ("record",),
+    "optctx.travelling.attaching": ("attach", "detach"),
+    "optctx.travelling.bindings": ("unbind",),
     "optctx.values.registry": ("Option", "registry"),
 }
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from optctx.context import OptionContext  # which native code calls back once an LLVM is attached
+from optctx.context.context import OptionContext  # which native code calls back once an LLVM is attached
 from optctx.context.inputs import use_decorator
 from optctx.engine.attach import when_attached
 from optctx.engine.host import use_hosts

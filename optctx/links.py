@@ -6,7 +6,7 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from optctx.context import OptionContext
+from optctx.context.context import OptionContext
 from optctx.engine.attach import attach
 from optctx.engine.engine import Engine
 from optctx.errors import LinkMismatchError, OptctxError, OptionTypeError, shown

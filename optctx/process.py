@@ -8,7 +8,7 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Sequence
 
-from optctx.context import OptionContext
+from optctx.context.context import OptionContext
 from optctx.engine.attach import attach
 from optctx.errors import OptionValueError
 from optctx.hosts.llvmlite import llvmlite_image
@@ -17,8 +17,7 @@ from optctx.image.loaded import Image
 from optctx.reads.recording import noting, read_in
 from optctx.reads.unread import NOT_RUN
 from optctx.travelling.attributes import Attributes, attributes_policy
-from optctx.values import registry
-from optctx.values.registry import find
+from optctx.values.registry import find, registry
 from optctx.values.texts import Texts, text_form
 
 __all__ = [
@@ -46,7 +45,7 @@ def all_arguments(context: OptionContext, image: Image | None = None) -> tuple[s
 
 
 def _process_texts(image: Image | None) -> dict[str, Texts]:
-    from optctx.drifting import drift  # a process that compiles one job needs none
+    from optctx.drifting.drift import drift  # a process that compiles one job needs none
 
     engine, texts = attach(image), dict[str, Texts]()
     for change in drift(image).values():

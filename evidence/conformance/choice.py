@@ -87,8 +87,8 @@ def choose(jobs: list[Job], options: argparse.Namespace) -> list[Job]:
 
 def value_needs() -> NeedsValue:
     """Whether an option takes a value. Attaches."""
-    from optctx.context import needs_value
     from optctx.engine.attach import attach
+    from optctx.values.texts import needs_value
 
     engine = attach(judged_image())
 

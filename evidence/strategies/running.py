@@ -12,7 +12,7 @@ from evidence.strategies.strategy import Strategy
 from optctx.children.death import OF_MACHINE
 from optctx.compiling import Job, Result
 from optctx.compiling.job import compile_unchecked
-from optctx.drifting import drift
+from optctx.drifting.drift import drift
 from optctx.errors import OptctxError
 from optctx.locks import lock_left_behind
 from optctx.process import set_process_options

@@ -11,7 +11,8 @@ from llvmlite import binding
 from evidence.strategies.strategy import Strategy
 from optctx.compiling import Job, Result
 from optctx.compiling.job import compile_unchecked, make_target_machine, parse_module, unchecked
-from optctx.context import OptionContext, tool
+from optctx.context.context import OptionContext
+from optctx.context.lookups import tool
 from optctx.context.wrap import wrap
 from optctx.errors import OptctxError
 from optctx.hosts.llvmlite.compiling import emit, instruction_count, run_passes

@@ -75,9 +75,9 @@ private:
 
     void add_hot_words(std::uint32_t slot, const values::Region& region) {
         const auto word = [begin = at[slot]](std::size_t offset) { return static_cast<std::uint32_t>(begin + offset); };
-        if (values::is_own_string(region.ownership)) own_string_slots.push_back(slot);
+        if (values::is_own_string(region)) own_string_slots.push_back(slot);
         if (region.role != values::Role::option) {
-            if (values::is_own_string(region.ownership)) return;
+            if (values::is_own_string(region)) return;
             if (!region.pointers.empty()) return;  // a constant table
             Offsets& words = region.role == values::Role::state ? state_ : values_;
             for (std::size_t offset = 0; offset < region.size; offset += word_size) words.push_back(word(offset));
@@ -85,10 +85,11 @@ private:
         }
         if (region.kind == values::Kind::list) throw std::runtime_error("a list cannot be copied for each activation");
         occurrences_.push_back(word(offsetof(image::RawOption, occurrences)));
+        if (values::is_own_string(region)) return;
         if (region.ownership == values::Ownership::string) {
             strings_.push_back(word(region.value_offset));
             string_slots.push_back(slot);
-        } else if (!values::is_own_string(region.ownership)) {
+        } else {
             values_.push_back(word(region.value_offset));
         }
     }
@@ -162,7 +163,7 @@ void Storage::copy() {
     for (const std::uint32_t slot : plan_.slots) {
         const values::Region& region = regions_[slot];
         std::uint8_t* copy = object(slot);
-        if (values::is_own_string(region.ownership)) {
+        if (values::is_own_string(region)) {
             give_string(slot, view_[slot]);
         } else {
             values::copy_object(region, view_[slot], copy);
@@ -240,7 +241,7 @@ void Storage::note_pristine() noexcept {
 void Storage::give(std::uint32_t slot, const void* value) {
     const values::Region& region = regions_[slot];
     std::uint8_t* copy = object(slot);
-    if (values::is_own_string(region.ownership)) {
+    if (values::is_own_string(region)) {
         give_string(slot, value);
     } else {
         values::copy_object(region, value, copy);
@@ -257,7 +258,7 @@ void Storage::rewrite(const std::vector<void*>& values, const std::vector<void*>
         if (object(slot) == nullptr) {
             view_[slot] = values[slot];
         } else if (is_value(regions_[slot]) && (before == nullptr || values[slot] != (*before)[slot])) {
-            if (!values::is_own_string(regions_[slot].ownership)) values::release_value(regions_[slot], object(slot));
+            if (!values::is_own_string(regions_[slot])) values::release_value(regions_[slot], object(slot));
             give(slot, values[slot]);
         }
     }

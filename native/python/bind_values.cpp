@@ -90,28 +90,28 @@ void add_space(nb::module_& m) {
         .value("string", values::Ownership::string)
         .value("list", values::Ownership::list)
         .value("list_of_strings", values::Ownership::list_of_strings)
-        .value("shared_pointer", values::Ownership::shared_pointer)
-        .value("long_string", values::Ownership::long_string)
-        .value("list_of_long_strings", values::Ownership::list_of_long_strings)
-        .value("libcxx_string", values::Ownership::libcxx_string)
-        .value("list_of_libcxx_strings", values::Ownership::list_of_libcxx_strings)
-        .value("libcxx_shared_pointer", values::Ownership::libcxx_shared_pointer);
+        .value("shared_pointer", values::Ownership::shared_pointer);
+    nb::enum_<values::Abi>(m, "Abi")
+        .value("copy_on_write", values::Abi::copy_on_write)
+        .value("libstdcxx", values::Abi::libstdcxx)
+        .value("libcxx", values::Abi::libcxx);
     nb::class_<values::Region>(m, "Region", "A piece of LLVM's static storage that is redirected as a whole.")
         .def(
             "__init__",
             [](values::Region* self, std::uintptr_t live, std::size_t size, values::Role role, values::Kind kind,
-               values::Ownership ownership, bool scoped, bool written, bool escapes) {
+               values::Ownership ownership, values::Abi abi, bool scoped, bool written, bool escapes) {
                 new (self) values::Region{.live = live,
                                           .size = size,
                                           .role = role,
                                           .kind = kind,
                                           .ownership = ownership,
+                                          .abi = abi,
                                           .scoped = scoped,
                                           .written = written,
                                           .escapes = escapes};
             },
             "live"_a, "size"_a, "role"_a, "kind"_a = values::Kind::other, "ownership"_a = values::Ownership::none,
-            "scoped"_a = false, "written"_a = false, "escapes"_a = false)
+            "abi"_a = values::Abi::libstdcxx, "scoped"_a = false, "written"_a = false, "escapes"_a = false)
         .def_ro("live", &values::Region::live)
         .def_ro("size", &values::Region::size)
         .def_ro("role", &values::Region::role)

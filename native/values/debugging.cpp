@@ -124,7 +124,7 @@ std::shared_ptr<Block> Debugging::process_wide_types() const {
     types->vector[0] = copy;
     types->vector[1] = types->vector[2] = copy + elements.size();
     for (std::size_t at = 0; at < elements.size(); at += places_.type_size)
-        share_string(reinterpret_cast<std::uintptr_t>(reinterpret_cast<const RawDebugType*>(copy + at)->name));
+        share_string({Abi::copy_on_write, &reinterpret_cast<const RawDebugType*>(copy + at)->name});
     return block;
 }
 

@@ -18,10 +18,8 @@ T load(std::uintptr_t address) {
     return value;
 }
 
-Text load_string(std::uintptr_t address) {
-    const auto characters = load<std::uintptr_t>(address);
-    const auto header = load<image::RawCowHeader>(characters - sizeof(image::RawCowHeader));
-    return {{reinterpret_cast<const char*>(characters), header.length}};
+Text load_string(Abi abi, std::uintptr_t address) {
+    return {std::string(String(abi, reinterpret_cast<const void*>(address)).text())};
 }
 
 }  // namespace
@@ -50,12 +48,11 @@ Scalar read_scalar(Kind kind, std::uintptr_t address) {
         case Kind::character:
             return Text{std::string(1, load<char>(address))};
         case Kind::string:
-            return load_string(address);
+            return load_string(Abi::copy_on_write, address);
         case Kind::long_string:
-        case Kind::libcxx_string: {
-            const OwnString string(kind == Kind::libcxx_string, reinterpret_cast<void*>(address));
-            return Text{std::string(string.text())};
-        }
+            return load_string(Abi::libstdcxx, address);
+        case Kind::libcxx_string:
+            return load_string(Abi::libcxx, address);
         default:
             throw std::runtime_error("a value of this type has no scalar form");
     }

@@ -36,18 +36,11 @@ enum class Role : std::uint8_t {
 };
 
 // What a byte copy of the value shares with the original. The shared object must stay alive as long as the copy.
-enum class Ownership : std::uint8_t {
-    none,
-    string,
-    list,
-    list_of_strings,
-    shared_pointer,
-    long_string,
-    list_of_long_strings,
-    libcxx_string,
-    list_of_libcxx_strings,
-    libcxx_shared_pointer,
-};
+enum class Ownership : std::uint8_t { none, string, list, list_of_strings, shared_pointer };
+
+// Which standard library laid it out: libstdc++ with strings that are copied when they are written to, libstdc++ with
+// its newer ones, or libc++.
+enum class Abi : std::uint8_t { copy_on_write, libstdcxx, libcxx };
 
 inline constexpr std::uint32_t no_slot = 0xFFFFFFFF;
 
@@ -64,6 +57,7 @@ struct Region {
     Role role = Role::option;
     Kind kind = Kind::other;
     Ownership ownership = Ownership::none;
+    Abi abi = Abi::libstdcxx;             // of what is owned
     std::uint32_t variable = no_slot;     // of an option with external storage: the slot of its variable
     std::size_t value_offset = 0;         // of an option: offset of its value, or of its cl::location
     bool scoped = false;                  // a context has storage of its own; otherwise it shows LLVM's global

@@ -23,37 +23,41 @@ std::uintptr_t load_word(const void* at) {
     return word;
 }
 
-RawCowHeader* cow_header(std::uintptr_t characters) {
-    return reinterpret_cast<RawCowHeader*>(characters - sizeof(RawCowHeader));
-}
-
-void release_string(std::uintptr_t characters) {
-    RawCowHeader* header = cow_header(characters);
-    if (header->capacity == 0) return;
-    const std::atomic_ref references(header->references);
-    // Never release the last share.
-    if (references.fetch_sub(1, std::memory_order_relaxed) <= 0) references.fetch_add(1, std::memory_order_relaxed);
-}
-
 void append_bytes(const void* bytes, std::size_t count, std::string& text) {
     text.append(reinterpret_cast<const char*>(&count), sizeof count);
     text.append(static_cast<const char*>(bytes), count);
 }
 
-void append_string(std::uintptr_t characters, std::string& text) {
-    append_bytes(reinterpret_cast<const void*>(characters), cow_header(characters)->length, text);
+void append_string(const String& string, std::string& text) { append_bytes(string.data(), string.size(), text); }
+
+void release_string(const String& string) {
+    if (const RawCowHeader* header = string.header()) {
+        if (header->capacity == 0) return;
+        const std::atomic_ref references(string.header()->references);
+        // Never release the last share.
+        if (references.fetch_sub(1, std::memory_order_relaxed) <= 0) references.fetch_add(1, std::memory_order_relaxed);
+    } else if (!string.is_local()) {
+        ::operator delete(string.data());
+    }
 }
 
-// Give a string that was copied byte by byte characters of its own.
-void own_characters(OwnString string) {
-    if (string.is_local()) return;
-    auto* data = static_cast<char*>(::operator new(string.capacity() + 1));  // freed by LLVM, here or never
-    std::memcpy(data, string.data(), string.size() + 1);
-    string.lead_to(data, string.capacity());
-}
-
-void free_characters(OwnString string) {
-    if (!string.is_local()) ::operator delete(string.data());
+// Takes a share in what a std::shared_ptr leads to, or gives one back, but never the last. Its control block is
+// {vtable, int use count, int weak count} in libstdc++, and {vtable, long use count, long weak count} in libc++, where
+// 0 is one use.
+void share_pointer(Abi abi, const void* pointer, bool take) {
+    const std::uintptr_t control = load_word(static_cast<const std::uint8_t*>(pointer) + 8);
+    if (control == 0) return;
+    const auto change = [take](auto& count, int one_use) {
+        const std::atomic_ref uses(count);
+        if (take)
+            uses.fetch_add(1);
+        else if (uses.fetch_sub(1) <= one_use)
+            uses.fetch_add(1);
+    };
+    if (abi == Abi::libcxx)
+        change(*reinterpret_cast<std::int64_t*>(control + 8), 0);
+    else
+        change(*reinterpret_cast<std::int32_t*>(control + 8), 1);
 }
 
 std::uintptr_t duplicate(std::uintptr_t begin, std::uintptr_t end) {
@@ -78,17 +82,10 @@ bool same_vector(const std::uintptr_t (&a)[3], const std::uintptr_t (&b)[3]) {
                                                             reinterpret_cast<const void*>(b[0]), size) == 0);
 }
 
-bool same_string(std::uintptr_t a, std::uintptr_t b) {
-    return a == b || (cow_header(a)->length == cow_header(b)->length &&
-                      std::memcmp(reinterpret_cast<const void*>(a), reinterpret_cast<const void*>(b),
-                                  cow_header(a)->length) == 0);
-}
-
-bool same_strings(Ownership list, const std::uintptr_t (&a)[3], const std::uintptr_t (&b)[3]) {
+bool same_strings(Abi abi, const std::uintptr_t (&a)[3], const std::uintptr_t (&b)[3]) {
     if (a[1] - a[0] != b[1] - b[0]) return false;
-    for (std::uintptr_t at = 0; at < a[1] - a[0]; at += OwnString::bytes(list))
-        if (!(OwnString(list, reinterpret_cast<void*>(a[0] + at)) ==
-              OwnString(list, reinterpret_cast<void*>(b[0] + at))))
+    for (std::uintptr_t at = 0; at < a[1] - a[0]; at += String::bytes(abi))
+        if (!(String(abi, reinterpret_cast<void*>(a[0] + at)) == String(abi, reinterpret_cast<void*>(b[0] + at))))
             return false;
     return true;
 }
@@ -98,6 +95,15 @@ std::uintptr_t (&values_of(void* list))[3] { return static_cast<RawList*>(list)-
 const std::uintptr_t (&values_of(const void* list))[3] { return static_cast<const RawList*>(list)->values; }
 
 std::uintptr_t (&positions_of(void* list))[3] { return static_cast<RawList*>(list)->positions; }
+
+// The strings of a list, in turn.
+template <class Visit>
+void for_strings(const Region& region, const void* list, const Visit& visit) {
+    const auto& values = values_of(list);
+    if (region.ownership != Ownership::list_of_strings) return;
+    for (std::uintptr_t at = values[0]; at < values[1]; at += String::bytes(region.abi))
+        visit(String(region.abi, reinterpret_cast<const void*>(at)));
+}
 
 // Return the size in bytes of a value that owns nothing.
 std::size_t plain_size(const Region& region) {
@@ -193,8 +199,8 @@ void copy_object(const Region& region, const void* from, void* to) {
     if (region.role == Role::option) OwnAddresses(region, from, to).move();
     if (region.kind != Kind::long_string) return;
     const auto relocate = [&](std::size_t at) {
-        OwnString string(Ownership::long_string, static_cast<std::uint8_t*>(to) + at);
-        string.relocate({Ownership::long_string, static_cast<const std::uint8_t*>(from) + at});
+        String string(Abi::libstdcxx, static_cast<std::uint8_t*>(to) + at);
+        string.relocate({Abi::libstdcxx, static_cast<const std::uint8_t*>(from) + at});
     };
     // The value, or a pointer to it; in an option the default comes next.
     const bool leads_to_it = region.role == Role::option && region.variable != no_slot;
@@ -215,10 +221,15 @@ void point_at_variable(const Region& option, void* object, const void* variable)
     std::memcpy(static_cast<std::uint8_t*>(object) + option.value_offset, &variable, sizeof variable);
 }
 
-// The empty string is a static object without a reference count.
-void share_string(std::uintptr_t characters) {
-    RawCowHeader* header = cow_header(characters);
-    if (header->capacity != 0) std::atomic_ref(header->references).fetch_add(1, std::memory_order_relaxed);
+void share_string(String string) {
+    if (const RawCowHeader* header = string.header()) {  // the empty one is a static object without a count
+        if (header->capacity != 0) std::atomic_ref(string.header()->references).fetch_add(1, std::memory_order_relaxed);
+        return;
+    }
+    if (string.is_local()) return;
+    auto* data = static_cast<char*>(::operator new(string.capacity() + 1));  // freed by LLVM, here or never
+    std::memcpy(data, string.data(), string.size() + 1);
+    string.lead_to(data, string.capacity());
 }
 
 void share_value(const Region& region, void* object) {
@@ -227,38 +238,20 @@ void share_value(const Region& region, void* object) {
         case Ownership::none:
             return;
         case Ownership::string:
-            share_string(load_word(value));
-            return;
+            return share_string({region.abi, value});
         case Ownership::shared_pointer:
-            // libstdc++'s control block: {vtable, int use count, int weak count}.
-            if (const std::uintptr_t control = load_word(value + 8))
-                std::atomic_ref(*reinterpret_cast<std::int32_t*>(control + 8)).fetch_add(1);
-            return;
-        case Ownership::libcxx_shared_pointer:
-            // libc++'s: {vtable, long use count, long weak count}, where 0 is one use.
-            if (const std::uintptr_t control = load_word(value + 8))
-                std::atomic_ref(*reinterpret_cast<std::int64_t*>(control + 8)).fetch_add(1);
-            return;
-        case Ownership::long_string:
-        case Ownership::libcxx_string:
-            return own_characters(OwnString(region.ownership, value));
-        case Ownership::list_of_long_strings:
-        case Ownership::list_of_libcxx_strings:
+            return share_pointer(region.abi, value, true);
         case Ownership::list_of_strings:
         case Ownership::list: {
-            auto& values = values_of(value);
-            const std::uintptr_t from = values[0];
-            duplicate_vector(values);
+            const std::uintptr_t from = values_of(value)[0];
+            duplicate_vector(values_of(value));
             duplicate_vector(positions_of(value));
-            if (lists_own_strings(region.ownership))
-                for (std::uintptr_t at = values[0]; at < values[1]; at += OwnString::bytes(region.ownership)) {
-                    OwnString element(region.ownership, reinterpret_cast<void*>(at));
-                    element.relocate({region.ownership, reinterpret_cast<const void*>(from + (at - values[0]))});
-                    own_characters(element);
-                }
-            if (region.ownership == Ownership::list_of_strings)
-                for (std::uintptr_t at = values[0]; at < values[1]; at += 8)
-                    share_string(load_word(reinterpret_cast<const void*>(at)));
+            std::uintptr_t at = from;
+            for_strings(region, value, [&](String element) {
+                element.relocate({region.abi, reinterpret_cast<const void*>(at)});
+                share_string(element);
+                at += String::bytes(region.abi);
+            });
         }
     }
 }
@@ -269,47 +262,24 @@ void release_value(const Region& region, void* object) {
         case Ownership::none:
             return;
         case Ownership::string:
-            release_string(load_word(value));
-            return;
+            return release_string({region.abi, value});
         case Ownership::shared_pointer:
-            if (const std::uintptr_t control = load_word(value + 8)) {
-                const std::atomic_ref uses(*reinterpret_cast<std::int32_t*>(control + 8));
-                if (uses.fetch_sub(1) <= 1) uses.fetch_add(1);  // never release the last share
-            }
-            return;
-        case Ownership::libcxx_shared_pointer:
-            if (const std::uintptr_t control = load_word(value + 8)) {
-                const std::atomic_ref more_uses(*reinterpret_cast<std::int64_t*>(control + 8));
-                if (more_uses.fetch_sub(1) <= 0) more_uses.fetch_add(1);  // never release the last share
-            }
-            return;
-        case Ownership::long_string:
-        case Ownership::libcxx_string:
-            return free_characters(OwnString(region.ownership, value));
-        case Ownership::list_of_long_strings:
-        case Ownership::list_of_libcxx_strings:
+            return share_pointer(region.abi, value, false);
         case Ownership::list_of_strings:
-        case Ownership::list: {
-            const auto& values = values_of(value);
-            if (lists_own_strings(region.ownership))
-                for (std::uintptr_t at = values[0]; at < values[1]; at += OwnString::bytes(region.ownership))
-                    free_characters({region.ownership, reinterpret_cast<void*>(at)});
-            if (region.ownership == Ownership::list_of_strings)
-                for (std::uintptr_t at = values[0]; at < values[1]; at += 8)
-                    release_string(load_word(reinterpret_cast<const void*>(at)));
-            ::operator delete(reinterpret_cast<void*>(values[0]));
+        case Ownership::list:
+            for_strings(region, value, release_string);
+            ::operator delete(reinterpret_cast<void*>(values_of(value)[0]));
             ::operator delete(reinterpret_cast<void*>(positions_of(value)[0]));
-        }
     }
 }
 
 void give_string(const Region& region, void* object, const void* from, Characters& own) {
-    OwnString held(region.ownership, value_of(region, object));
-    const OwnString wanted(region.ownership, value_of(region, from));
+    String held(region.abi, value_of(region, object));
+    const String wanted(region.abi, value_of(region, from));
     // LLVM has freed the characters, or moved them elsewhere. Others that it has taken are as good.
     if (own.held && held.data() != own.data) own = {};
     if (held.data() != nullptr && !held.is_local()) own = {held.data(), held.capacity()};
-    std::memcpy(value_of(region, object), value_of(region, from), OwnString::bytes(region.ownership));
+    std::memcpy(value_of(region, object), value_of(region, from), String::bytes(region.abi));
     held.relocate(wanted);
     own.held = !held.is_local();
     if (!own.held) return;
@@ -322,14 +292,14 @@ void give_string(const Region& region, void* object, const void* from, Character
 }
 
 bool same_string(const Region& region, const void* object, const void* from) {
-    return OwnString(region.ownership, value_of(region, object)) == OwnString(region.ownership, value_of(region, from));
+    return String(region.abi, value_of(region, object)) == String(region.abi, value_of(region, from));
 }
 
 void copy_but_string(const Region& region, const void* from, void* to) {
     std::uint8_t held[sizeof(RawString)];
-    std::memcpy(held, value_of(region, to), OwnString::bytes(region.ownership));
+    std::memcpy(held, value_of(region, to), String::bytes(region.abi));
     copy_object(region, from, to);
-    std::memcpy(value_of(region, to), held, OwnString::bytes(region.ownership));
+    std::memcpy(value_of(region, to), held, String::bytes(region.abi));
 }
 
 void clear_value(const Region& region, void* object) {
@@ -351,11 +321,10 @@ void clear_value(const Region& region, void* object) {
             return;
         case Kind::long_string:
         case Kind::libcxx_string:
-            if (is_own_string(region.ownership)) OwnString(region.ownership, value).make_empty();
+            if (is_own_string(region)) String(region.abi, value).make_empty();
             return;
         default:
-            if (region.role == Role::variable &&
-                (region.ownership == Ownership::shared_pointer || region.ownership == Ownership::libcxx_shared_pointer))
+            if (region.role == Role::variable && region.ownership == Ownership::shared_pointer)
                 std::memset(value, 0, region.size);
     }
 }
@@ -381,15 +350,10 @@ bool same_state(const Region& region, const void* a, const void* b) {
     const std::uint8_t* right = value_of(region, b);
     switch (region.ownership) {
         case Ownership::string:
-            return same_string(load_word(left), load_word(right));
-        case Ownership::long_string:
-        case Ownership::libcxx_string:
             return same_string(region, a, b);
-        case Ownership::list_of_long_strings:
-        case Ownership::list_of_libcxx_strings:
-            return same_strings(region.ownership, values_of(left), values_of(right));
-        case Ownership::list:
         case Ownership::list_of_strings:
+            return same_strings(region.abi, values_of(left), values_of(right));
+        case Ownership::list:
             return same_vector(values_of(left), values_of(right));
         default:
             return std::memcmp(left, right, plain_size(region)) == 0;
@@ -406,31 +370,15 @@ void append_state(const Region& region, const void* object, std::string& text) {
     const std::uint8_t* value = value_of(region, object);
     switch (region.ownership) {
         case Ownership::string:
-            return append_string(load_word(value), text);
-        case Ownership::long_string:
-        case Ownership::libcxx_string: {
-            const std::string_view characters = OwnString(region.ownership, value).text();
-            return append_bytes(characters.data(), characters.size(), text);
-        }
+            return append_string({region.abi, value}, text);
         case Ownership::list:
-        case Ownership::list_of_long_strings:
-        case Ownership::list_of_libcxx_strings:
         case Ownership::list_of_strings: {
             const auto& values = values_of(value);
             const std::size_t size = values[1] - values[0];
             if (region.ownership == Ownership::list)
                 return append_bytes(reinterpret_cast<const void*>(values[0]), size, text);
             append_bytes(&size, sizeof size, text);
-            if (lists_own_strings(region.ownership)) {
-                for (std::uintptr_t at = values[0]; at < values[1]; at += OwnString::bytes(region.ownership)) {
-                    const OwnString element(region.ownership, reinterpret_cast<const void*>(at));
-                    append_bytes(element.data(), element.size(), text);
-                }
-                return;
-            }
-            for (std::uintptr_t at = values[0]; at < values[1]; at += 8)
-                append_string(load_word(reinterpret_cast<const void*>(at)), text);
-            return;
+            return for_strings(region, value, [&text](const String& element) { append_string(element, text); });
         }
         default:
             append_bytes(value, plain_size(region), text);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "values/occurrences.hpp"
+#include "values/strings.hpp"
 
 #include <memory>
 #include <string>
@@ -32,8 +33,8 @@ std::uint8_t* value_of(const Region& region, void* object);
 const std::uint8_t* value_of(const Region& region, const void* object);
 // Take a share in whatever the value at `object` owns, so that neither copy can free it while the other uses it.
 void share_value(const Region& region, void* object);
-// Do the same for a copy-on-write string, by the address of its characters.
-void share_string(std::uintptr_t characters);
+// Do the same for a string.
+void share_string(String string);
 // A newer string of LLVM's in storage that is reused: the characters that are kept for it, which are never freed, since
 // LLVM may have kept an address into them. LLVM may free them, or replace them.
 struct Characters {

@@ -17,14 +17,14 @@ from optctx.cache.entries import (
     unpack_reads,
     unpack_result,
 )
-from optctx.context import OptionContext
+from optctx.context.context import OptionContext
 from optctx.context.lookups import seen, values_outside
 from optctx.engine.attach import attach
 from optctx.engine.engine import Engine
 from optctx.errors import OptctxError, shown
 from optctx.hosts.llvmlite.objects import module_address
 from optctx.locks import Rank, lock_held_by_fork
-from optctx.reads import record
+from optctx.reads.recording import record
 from optctx.store import FolderStore
 from optctx.travelling.attaching import compiles_outside
 

@@ -14,12 +14,11 @@ from collections.abc import Collection
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from optctx._native import Context
+from optctx._native import Context, option_at
 from optctx.engine.engine import Engine
 from optctx.travelling.attributes import attributes_policy
 from optctx.values.states import (
     changed_options,
-    given_process_wide,
     process_options,
     process_texts,
     text_under,
@@ -37,7 +36,7 @@ _PIECE = 1 << 20  # bytes of a file to read at a time
 def printing_options(engine: Engine, context: Context) -> list[str]:
     """Name the options that are not as registered, and make a compilation print, draw or write files."""
     changed = [*changed_options(engine, context).values()]
-    changed += [option for option in process_options(engine) if given_process_wide(engine, option)]
+    changed += [option for option in process_options(engine) if option_at(option.address).occurrences]
     return sorted(option.name for option in changed if judgement_of(option).trust == "output")
 
 

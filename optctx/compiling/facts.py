@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 
 import msgspec
 
-from optctx.context import OptionContext
+from optctx.context.context import OptionContext
 from optctx.engine.attach import attach
 from optctx.errors import OptctxError, clipped
 from optctx.hosts.llvmlite import llvmlite_image

@@ -5,7 +5,7 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 
 from optctx.compiling.job import Job, compile_unchecked
-from optctx.context import OptionContext
+from optctx.context.context import OptionContext
 from optctx.engine.host import default_host
 from optctx.errors import OptctxError
 

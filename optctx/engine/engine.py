@@ -11,7 +11,6 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from optctx._native import (
-    Context,
     OsError,
     Setting,
     Space,
@@ -46,14 +45,6 @@ class Users(NamedTuple):
     bindings: int
     scopes: int
     recorders: int
-
-
-class Storage(NamedTuple):
-    """Addresses of an Option and of its value, good as long as this object lives."""
-
-    option: int
-    value: int
-    owner: Context | Setting | None
 
 
 class Engine:
@@ -183,17 +174,15 @@ class Engine:
         """Return the option that an alias stands for, or the option itself."""
         return resolve(option, self.plan.options)
 
-    def process_wide(self, option: RegisteredOption) -> Storage:
-        """Find where the process-wide value of an option is now, even while threads are inside contexts."""
-        return Storage(option.address, option.place.address, None)
-
-    def drifted(self, drift: Setting) -> Iterator[tuple[RegisteredOption, Storage]]:
-        """Yield each option that is not as it was registered, and its copy in a drift of the space."""
+    def drifted(self, drift: Setting) -> Iterator[tuple[RegisteredOption, int, int]]:
+        """Yield each option that is not as it was registered, and where a drift of the space has it: the
+        addresses of the Option and of its value, good as long as the drift lives.
+        """
         addresses = {patch.slot: patch.address for patch in drift.patches}
         for slot, address in addresses.items():
             option = self.plan.owners.get(slot)
             if option is not None and option.slot == slot:
-                yield option, Storage(address, option.value_in(addresses.__getitem__), drift)
+                yield option, address, option.value_in(addresses.__getitem__)
 
 
 class Clock:

@@ -13,6 +13,7 @@ from optctx._native import MisfitError, OsError, read_checked
 from optctx.errors import UnsupportedImageError
 
 WORD = 8  # bytes
+TABLE_HEAD = 2 * WORD  # of a table of virtual functions: what is before the first one
 _MOST = 1 << 20  # bytes of an object: the largest option of LLVM 22 has 680
 
 

@@ -29,12 +29,11 @@ from optctx.image.facts.mangled_names import (
     TOP_LEVEL,
 )
 from optctx.image.loaded import Image
-from optctx.image.memory import WORD, checking, load_words
+from optctx.image.memory import TABLE_HEAD, WORD, checking, load_words
 from optctx.image.options import Choices, RegisteredOption
 from optctx.image.stripped import option_functions, prove_symbols
 
 _PLACES, _CLASSES, _CHOICES = "places of options", "classes of options", "choices"  # what is kept
-_VTABLE_HEAD = 16  # bytes of offset-to-top and RTTI before the address point
 _SMALLEST = 0xA0  # bytes of an option with a value, its default and a parser; on the heap nothing says more
 _LIST = 0x50  # bytes of a list before its parser
 _HEAD = 0x50  # bytes of an Option before its value can come
@@ -104,7 +103,7 @@ class _Classes:
     def _make(self, name: str, address: int, words: Sequence[int], size: int) -> _OptionClass:
         image, vtable = self._image, words[0]
         symbol = _vtable_at(image, vtable)
-        if symbol is None or vtable != symbol.address + _VTABLE_HEAD:
+        if symbol is None or vtable != symbol.address + TABLE_HEAD:
             raise MisfitError(f"the virtual functions of the option {name} are not a table of the library")
         place = vtable - image.base, size
         if place not in self._kept:
@@ -138,7 +137,7 @@ class _Classes:
 def _vtable_at(image: Image, address: int) -> Symbol | None:
     """Find the table that an object with virtual functions holds the address of."""
     symbol = image.findings.object_at(address) if image.contains(address) else None
-    if symbol is None or address < symbol.address + _VTABLE_HEAD:
+    if symbol is None or address < symbol.address + TABLE_HEAD:
         return None
     return symbol if symbol.name.startswith(mangled_names.VTABLE) else None
 
@@ -288,10 +287,10 @@ def _probe_value_offset(image: Image, addresses: list[int]) -> int:
     vtable, expected = image.findings.find(OPT_OF_UNSIGNED), image.findings.find(OPTION_VALUE_OF_UNSIGNED)
     if vtable is None or expected is None:
         raise MisfitError("the vtable of opt<unsigned> or of its OptionValue is not named")
-    of_unsigned = [a for a in addresses if option_at(a).vtable == vtable.address + _VTABLE_HEAD]
+    of_unsigned = [a for a in addresses if option_at(a).vtable == vtable.address + TABLE_HEAD]
     samples = [load_words(a, _SAMPLE, "an opt<unsigned>") for a in of_unsigned]
     for index in range(_EARLIEST, _SAMPLE):
-        if samples and all(words[index] == expected.address + _VTABLE_HEAD for words in samples):
+        if samples and all(words[index] == expected.address + TABLE_HEAD for words in samples):
             return (index - 1) * WORD
     raise MisfitError(f"no offset holds the value in all {len(samples)} opt<unsigned> objects")
 

@@ -30,10 +30,8 @@ from optctx.image.facts.mangled_names import (
     WRITE_TO_STREAM,
 )
 from optctx.image.loaded import Image
-from optctx.image.memory import WORD, checking, load_words
+from optctx.image.memory import TABLE_HEAD, WORD, checking, load_words
 from optctx.image.options import RegisteredOption
-
-_POINTER = 8  # bytes
 
 
 class StateBeside(NamedTuple):
@@ -59,7 +57,7 @@ def find_state_beside(image: Image) -> tuple[list[StateBeside], set[str]]:
     found: list[StateBeside] = []
     missing: set[str] = set()
     whole = [*ONCE, *(((name,), ()) for name in PLAIN)]
-    parts = [((name,), serves, _POINTER, _POINTER) for name, serves in DEFAULTS.items()]
+    parts = [((name,), serves, WORD, WORD) for name, serves in DEFAULTS.items()]
     for names, serves, at, size in [*parts, *((names, serves, 0, 0) for names, serves in whole)]:
         symbol = next(filter(None, map(image.findings.object_of, names)), None)
         if symbol is None:
@@ -104,7 +102,7 @@ class Pointers(NamedTuple):
         spans: list[tuple[int, int]] = []
         for at, _ in sorted(self.nameless):
             begin = max(at - reach, sum(spans[-1]) if spans else 0)
-            spans.append((begin, at + _POINTER - begin))
+            spans.append((begin, at + WORD - begin))
         return spans
 
     def loose(self, accesses: list[tuple[int, int]]) -> list[int]:
@@ -112,7 +110,7 @@ class Pointers(NamedTuple):
         return [
             target
             for at, target in self.nameless
-            if any(address < at + _POINTER and address + max(size, 1) > at for address, size in accesses)
+            if any(address < at + WORD and address + max(size, 1) > at for address, size in accesses)
         ]
 
 
@@ -127,14 +125,11 @@ def find_pointers(image: Image, spans: list[tuple[int, int]]) -> Pointers:
             if symbol is not None:
                 tables.setdefault((symbol.address, symbol.size), []).append((at - symbol.address, target))
             elif image.is_slot(at):
-                tables[at, _POINTER] = [(0, target)]
+                tables[at, WORD] = [(0, target)]
             else:
                 nameless.append((at, target))
         spans = sorted(tables.keys() - known)
     return Pointers([PointerTable(*place, tuple(held)) for place, held in sorted(tables.items())], nameless)
-
-
-_TABLE_HEAD = 16  # bytes of offset-to-top and RTTI before the address point
 
 
 class StreamTable(NamedTuple):
@@ -174,17 +169,17 @@ def find_stream_table(image: Image, stream: Symbol) -> StreamTable:
         (begin,) = load_words(stream.address, 1, "llvm::errs()")
     symbol = image.findings.object_at(begin) if image.contains(begin) else None
     table, write = image.findings.need(STREAM_TABLE), image.findings.need(WRITE_TO_STREAM).address
-    if symbol is None or symbol.address != table.address or begin != table.address + _TABLE_HEAD:
+    if symbol is None or symbol.address != table.address or begin != table.address + TABLE_HEAD:
         raise UnsupportedImageError(
             f"{image.path}: the virtual functions of llvm::errs() are not those of {table.symbol}"
         )
     with checking(image.path):
-        words = load_words(begin, (symbol.size - _TABLE_HEAD) // WORD, table.symbol)
+        words = load_words(begin, (symbol.size - TABLE_HEAD) // WORD, table.symbol)
     if write not in words:
         raise UnsupportedImageError(
             f"{image.path}: expected {WRITE_TO_STREAM.what} in {table.symbol}, found no such entry"
         )
-    return StreamTable(symbol.size - _TABLE_HEAD, words.index(write))
+    return StreamTable(symbol.size - TABLE_HEAD, words.index(write))
 
 
 _LIST_WORDS = 3  # of an llvm::ManagedStatic: {object, deleter, next}

@@ -44,10 +44,9 @@ from optctx.image.facts.mangled_names import (
     VTABLE,
 )
 from optctx.image.loaded import Image
-from optctx.image.memory import WORD, load_words
+from optctx.image.memory import TABLE_HEAD, WORD, load_words
 
 _PROVEN = "symbols of a stripped library"  # what is kept
-_HEAD = 2 * WORD  # of a table of virtual functions, before the first one
 _ONCE_BYTES = 4  # of a pthread_once_t
 _MOST_FUNCTIONS = 64  # in a table; LLVM 22's options and their parsers have up to 11
 _MOST_BYTES = 1 << 12  # of an option
@@ -203,17 +202,19 @@ class _Proof:
         image = self._image
         if address % WORD or not image.contains(address) or image.function_at(address) is not None:
             return []
-        exported = image.object_at(address - _HEAD)
+        exported = image.object_at(address - TABLE_HEAD)
         if exported is not None:
-            if exported.address != address - _HEAD or not exported.name.startswith(VTABLE):
+            if exported.address != address - TABLE_HEAD or not exported.name.startswith(VTABLE):
                 return []
-            return load_words(address, (exported.size - _HEAD) // WORD, exported.name)
+            return load_words(address, (exported.size - TABLE_HEAD) // WORD, exported.name)
         if address in self._tables:
             return load_words(address, self._tables[address][2] // WORD - 2, "a table of virtual functions")
         name = self._type_name(address)
         functions = list(self._functions(address)) if name else []
         if functions:
-            self._tables[address] = self._added(VTABLE + name, address - _HEAD, _HEAD + len(functions) * WORD)
+            self._tables[address] = self._added(
+                VTABLE + name, address - TABLE_HEAD, TABLE_HEAD + len(functions) * WORD
+            )
         return functions
 
     def _functions(self, address: int) -> Iterator[int]:
@@ -227,7 +228,7 @@ class _Proof:
     def _type_name(self, vtable: int) -> str:
         image = self._image
         try:
-            to_top, information = load_words(vtable - _HEAD, 2, "a table of virtual functions")
+            to_top, information = load_words(vtable - TABLE_HEAD, 2, "a table of virtual functions")
             before = -to_top % (1 << 64)  # bytes of the object before this base of its class
             if before > _MOST_BYTES or not image.contains(information):
                 return ""
@@ -244,7 +245,7 @@ class _Proof:
         table = findings.object_of(STREAM_TABLE.names[0][0])
         stream = findings.find(ERRS)
         if table is not None and stream is not None:
-            words = load_words(table.address + _HEAD, _STREAM_DELETING + 1, table.name)
+            words = load_words(table.address + TABLE_HEAD, _STREAM_DELETING + 1, table.name)
             if (size := self._size_of(words[_STREAM_DELETING])) is not None:
                 yield self._added(ERRS_STREAM.names[0][0], call_pointer(stream.address), size)
             guards = self._constants(ERRS, GUARD_ACQUIRE)

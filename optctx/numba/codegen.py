@@ -17,7 +17,7 @@ from optctx.errors import OptctxError
 from optctx.numba.entries import Reads
 
 if TYPE_CHECKING:
-    from optctx.context import OptionContext
+    from optctx.context.context import OptionContext
 
 # A global of this name makes Numba refuse to cache a library that links one with other options, because its
 # cache does not know these options.

@@ -17,8 +17,8 @@ from optctx.numba import required  # noqa: F401  # refuses a Numba with which wh
 import numba
 from numba.core.registry import CPUDispatcher
 
-from optctx.context import OptionContext, current
-from optctx.context.lookups import seen
+from optctx.context.context import OptionContext
+from optctx.context.lookups import current, seen
 from optctx.engine.attach import attach
 from optctx.errors import OptctxError, OptionTypeError, level_outside, shown
 from optctx.numba import ufuncs  # noqa: F401  # what stands for universal functions

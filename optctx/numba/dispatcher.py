@@ -12,7 +12,7 @@ from numba.core.registry import CPUDispatcher, cpu_target
 from numba.core.target_extension import current_target
 from numba.core.types import Generator
 
-from optctx.context import OptionContext
+from optctx.context.context import OptionContext
 from optctx.numba.cache import OptionsCache
 from optctx.numba.stand_ins import stand_in
 

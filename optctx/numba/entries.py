@@ -18,7 +18,7 @@ from numba.core import config
 from numba.core.types import Generator
 
 from optctx.cache.entries import Situation
-from optctx.context import OptionContext
+from optctx.context.context import OptionContext
 from optctx.engine.engine import Engine
 from optctx.errors import NumbaOptionsWarning, OptctxError
 from optctx.reads.log import Log

@@ -30,7 +30,7 @@ from numba.core.target_extension import (
 )
 from numba.core.typing.templates import _OverloadFunctionTemplate
 
-from optctx.context import OptionContext
+from optctx.context.context import OptionContext
 from optctx.context.lookups import seen, values_outside
 from optctx.engine.attach import attach, is_default
 from optctx.errors import UnsupportedImageError

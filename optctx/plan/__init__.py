@@ -2,18 +2,6 @@
 
 from optctx.plan.plan import Plan, make_plan
 from optctx.plan.references import find_ends, read_references
-from optctx.plan.ways_in import (
-    belongs_to_machine,
-    called,
-    find_entrances,
-)
+from optctx.plan.ways_in import called, find_entrances
 
-__all__ = [
-    "Plan",
-    "belongs_to_machine",
-    "called",
-    "find_ends",
-    "find_entrances",
-    "make_plan",
-    "read_references",
-]
+__all__ = ["Plan", "called", "find_ends", "find_entrances", "make_plan", "read_references"]

@@ -6,29 +6,20 @@ import math
 from bisect import bisect_left, bisect_right
 from collections.abc import Mapping
 
-from optctx._native import Kind, Ownership, Readers, Region, Role, Sites, Uses
+from optctx._native import Abi, Kind, Ownership, Readers, Region, Role, Sites, Uses
 from optctx.arch.code import NumberedFunctions
 from optctx.image.facts.interceptions import DEBUG_OUTPUT
 from optctx.image.options import RegisteredOption
 from optctx.image.storage_beside import Printing, StateBeside
 from optctx.image.survey import Survey
 from optctx.lazy import lazy
-from optctx.plan.references import References
-from optctx.plan.refusals import is_any_in, refuse
+from optctx.plan.references import References, is_any_in
+from optctx.plan.refusals import refuse
 
 # Looking up a member of an enumeration takes longer than comparing it.
 _LIST, _OTHER = Kind.list, Kind.other
 _NOT_WRITTEN_THROUGH = (Kind.list, Kind.bits, Kind.other)
-_STRINGS = {
-    Kind.string: Ownership.string,
-    Kind.long_string: Ownership.long_string,
-    Kind.libcxx_string: Ownership.libcxx_string,
-}
-_LISTS = {
-    Kind.string: Ownership.list_of_strings,
-    Kind.long_string: Ownership.list_of_long_strings,
-    Kind.libcxx_string: Ownership.list_of_libcxx_strings,
-}
+_STRINGS = {Kind.string: Abi.copy_on_write, Kind.long_string: Abi.libstdcxx, Kind.libcxx_string: Abi.libcxx}
 _OPTION, _VARIABLE, _NOTHING_OWNED = Role.option, Role.variable, Ownership.none
 
 
@@ -79,10 +70,17 @@ def make_plan(survey: Survey, references: References) -> Plan:
     image, printing, no_printing = survey.image, survey.printing, survey.no_printing
     sites = references.sites
     uses = sites.uses()
-    if printing is not None and _is_stuck(references, uses, printing.types.address):
+    if printing is not None and (
+        printing.types.address in references.stuck or printing.types.address not in uses
+    ):
         no_printing = f"{image.path}: {printing.asked} cannot be redirected"
         printing = None
-    plan = Plan(_decide(survey, references, uses, printing), references, printing)
+    options = {option.address: option for option in survey.options}
+    for option in survey.options:
+        option.begin_plan()
+    on_heap = () if printing is None else [option.address for option in printing.options]
+    refuse(image, options, references, survey.state, survey.missing, uses, on_heap)
+    plan = Plan(options, references, printing)
     if no_printing:
         plan.unavailable[DEBUG_OUTPUT] = no_printing
     through_tables = _readers_through_tables(plan, uses)
@@ -101,11 +99,7 @@ def make_plan(survey: Survey, references: References) -> Plan:
             option.scope = "unread"
     for part in survey.reporting:
         plan.add(Region(part.address, part.size, Role.runtime))
-    _give_slots(plan, uses)
-    if survey.registry.is_libcxx:
-        for region in plan.regions:
-            if region.ownership == Ownership.shared_pointer:
-                region.ownership = Ownership.libcxx_shared_pointer
+    _give_slots(plan, uses, Abi.libcxx if survey.registry.is_libcxx else Abi.libstdcxx)
     _add_state(plan, survey.state)
     _add_tables(plan)
     if printing is not None:
@@ -159,24 +153,6 @@ def _held_in(held: list[tuple[int, set[int]]], begin: int, size: int) -> set[int
     return set().union(*(own for _, own in held[first:last]))
 
 
-def _is_stuck(references: References, uses: Mapping[int, Uses], region: int) -> bool:
-    return region in references.stuck or region not in uses
-
-
-def _decide(
-    survey: Survey,
-    references: References,
-    uses: Mapping[int, Uses],
-    printing: Printing | None,
-) -> dict[int, RegisteredOption]:
-    options = {option.address: option for option in survey.options}
-    for option in survey.options:
-        option.begin_plan()
-    on_heap = () if printing is None else [option.address for option in printing.options]
-    refuse(survey.image, options, references, survey.state, survey.missing, uses, on_heap)
-    return options
-
-
 def _add_state(plan: Plan, state: list[StateBeside]) -> None:
     """Give slots to what option values pass through; every entry into a context starts with fresh copies."""
     by_name = {name: option for option in plan.options.values() for name in option.names}
@@ -218,13 +194,13 @@ def _state_region(address: int, size: int) -> Region:
     return Region(address, size, Role.state, scoped=True, written=True)
 
 
-def _give_slots(plan: Plan, uses: Mapping[int, Uses]) -> None:
+def _give_slots(plan: Plan, uses: Mapping[int, Uses], abi: Abi) -> None:
     led_to = sorted(target for table in plan.references.tables for _, target in table.pointers)
     for option in plan.options.values():
         size = option.heap_size if option.size is None else option.size
         if option.scope == "process" or size is None:
             continue
-        region = _region(uses, led_to, option, option.address, size, _OPTION)
+        region = _region(uses, led_to, option, option.address, size, _OPTION, abi)
         region.value_offset = option.value_offset
         region.has_default = option.type.kind != _OTHER
         if plan.printing is not None and option is plan.printing.debug_only:
@@ -234,7 +210,7 @@ def _give_slots(plan: Plan, uses: Mapping[int, Uses]) -> None:
                 Region(types.address, types.size, Role.decision, scoped=True, escapes=True)
             )
         elif option.type.external and option.variable_size is not None:
-            variable = _region(uses, led_to, option, option.variable, option.variable_size, _VARIABLE)
+            variable = _region(uses, led_to, option, option.variable, option.variable_size, _VARIABLE, abi)
             variable.written = True  # a few bytes each, and LLVM may write them through pointers
             region.variable = option.value_slot = plan.add(variable)
             region.escapes = variable.escapes = region.escapes or variable.escapes
@@ -251,20 +227,24 @@ def _region(
     address: int,
     size: int,
     role: Role,
+    abi: Abi,
 ) -> Region:
     kind, used = option.type.kind, uses.get(address)
     escapes = (used is not None and used.takes_address) or is_any_in(led_to, address, size)
     # Where LLVM takes the address, or loads it from a table, it may write there (SampleProfileLoader does).
     written = (used is not None and used.writes) or (escapes and kind not in _NOT_WRITTEN_THROUGH)
-    return Region(address, size, role, kind, _ownership(option), not option.alias_of, written, escapes)
+    ownership, abi = _owned(option, abi)
+    return Region(address, size, role, kind, ownership, abi, not option.alias_of, written, escapes)
 
 
-def _ownership(option: RegisteredOption) -> Ownership:
+def _owned(option: RegisteredOption, abi: Abi) -> tuple[Ownership, Abi]:
+    """Return what the value owns, and the ABI of that. `abi`: of the library's pointers."""
     kind = option.type.kind
-    if kind in _STRINGS:
-        return _STRINGS[kind]
     if kind == _LIST:
-        return _LISTS.get(option.type.element, Ownership.list)
+        strings = _STRINGS.get(option.type.element)
+        return (Ownership.list, abi) if strings is None else (Ownership.list_of_strings, strings)
+    if (strings := _STRINGS.get(kind)) is not None:
+        return Ownership.string, strings
     if kind == _OTHER and option.type.external and option.variable_size == 16:
-        return Ownership.shared_pointer  # the pass-remarks family: a std::shared_ptr<Regex>
-    return _NOTHING_OWNED
+        return Ownership.shared_pointer, abi  # the pass-remarks family: a std::shared_ptr<Regex>
+    return _NOTHING_OWNED, abi

@@ -131,9 +131,10 @@ def _referred(
 _QUESTION = "references"
 
 
-def _any_in(addresses: list[int], table: PointerTable) -> bool:
-    at = bisect_left(addresses, table.address)
-    return at < len(addresses) and addresses[at] < table.address + table.size
+def is_any_in(addresses: list[int], begin: int, size: int | None) -> bool:
+    """Return whether one of the sorted addresses is in that storage."""
+    at = bisect_left(addresses, begin)
+    return size is not None and at < len(addresses) and addresses[at] < begin + size
 
 
 class References(NamedTuple):
@@ -153,7 +154,9 @@ class References(NamedTuple):
         """Return the addresses that code reaches past instructions which cannot be redirected, in order."""
         stuck, held, tables = self.stuck, sorted(self.loose), list(self.tables)
         while True:
-            reached = [table for table in tables if table.address in stuck or _any_in(held, table)]
+            reached = [
+                each for each in tables if each.address in stuck or is_any_in(held, each.address, each.size)
+            ]
             if not reached:
                 return held
             held = sorted([*held, *(target for table in reached for _, target in table.pointers)])
@@ -272,7 +275,7 @@ def _as_bound(references: References) -> References:
 def _check_reporting(path: str, reporting: list[Symbol], references: References) -> None:
     held = references.held_past_code()
     for part in reporting:
-        if any(part.address <= address < part.address + part.size for address in held):
+        if is_any_in(held, part.address, part.size):
             raise UnsupportedImageError(
                 f"{path}: LLVM's own data points at {part.name}, through which LLVM reports, past every "
                 "instruction that could be redirected"

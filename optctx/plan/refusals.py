@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Collection, Mapping
 
 from optctx._native import Kind, Uses
 from optctx.image.loaded import Image
 from optctx.image.options import RegisteredOption
 from optctx.image.storage_beside import StateBeside
-from optctx.plan.references import References
+from optctx.plan.references import References, is_any_in
 
 # Process-wide by nature, whatever the code that reads them looks like.
 _BY_NATURE = {
@@ -96,14 +95,6 @@ def _refuse_by_code(options: dict[int, RegisteredOption], code: References, uses
             option.refuse(_WRITTEN_CLASS)
         if own.writes and option.type.kind == Kind.list:
             option.refuse(_WRITTEN_LIST)
-
-
-def is_any_in(addresses: list[int], begin: int, size: int | None) -> bool:
-    """Return whether one of the sorted addresses is in that storage."""
-    if size is None:
-        return False
-    at = bisect_left(addresses, begin)
-    return at < len(addresses) and addresses[at] < begin + size
 
 
 def _refuse_by_state(

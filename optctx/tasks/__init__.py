@@ -1,5 +1,1 @@
 """The scope that a task is in, kept in line with its thread; problems left to the call that runs LLVM."""
-
-from optctx.tasks.problems import tell
-
-__all__ = ["tell"]

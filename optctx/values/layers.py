@@ -116,7 +116,7 @@ class Layers:
 
     def names(self) -> set[str]:
         """Name the options that may differ from their registered state."""
-        drifted = (option.name for option, _ in self.engine.drifted(self.drift))
+        drifted = (option.name for option, _, _ in self.engine.drifted(self.drift))
         return {*self.inherited, *self.own, *drifted}
 
     def option(self, name: str) -> RegisteredOption:
@@ -167,7 +167,7 @@ class Layers:
         """Show all that may differ from what LLVM registered: the base has what was inherited or drifted."""
         drifted = self.engine.drifted(self.drift)
         base = {
-            **{option.name: read_value(option, storage.value) for option, storage in drifted},
+            **{option.name: read_value(option, value) for option, _, value in drifted},
             **{name: override.value() for name, override in self.inherited.items()},
         }
         base = {name: value for name, value in base.items() if name not in self.own}
@@ -191,11 +191,11 @@ class Layers:
     def _drifted_texts(self) -> dict[str, Texts]:
         """Return the texts of drifted options that no override replaces."""
         found = {}
-        for option, storage in self.engine.drifted(self.drift):
+        for option, _, value in self.engine.drifted(self.drift):
             name = option.name
             if name in self.inherited or name in self.own:
                 continue
-            given = text_form(option, read_value(option, storage.value))
+            given = text_form(option, read_value(option, value))
             if given is None:
                 raise OptionValueError(
                     f"cannot pickle or stamp a context that inherits a process-wide value of {name!r}, "

@@ -61,14 +61,12 @@ class Option:
     @property
     def value(self) -> Value:
         """The process-wide value now, independent of the scope of this thread."""
-        storage = self._engine.process_wide(self._target)
-        return read_value(self._target, storage.value)
+        return read_value(self._target, self._target.place.address)
 
     @property
     def occurrences(self) -> int:
         """How often the option was given process-wide."""
-        storage = self._engine.process_wide(self._target)
-        return option_at(storage.option).occurrences
+        return option_at(self._target.address).occurrences
 
     @property
     def help(self) -> str:

@@ -113,8 +113,8 @@ def registered_state(engine: Engine, option: RegisteredOption) -> State:
 def drifted_states(engine: Engine, drift: Setting) -> dict[int, State]:
     """Read the state of every option in `drift`, by address of the option."""
     return {
-        option.address: _state(option, storage.value, option_at(storage.option).occurrences)
-        for option, storage in engine.drifted(drift)
+        option.address: _state(option, value, option_at(address).occurrences)
+        for option, address, value in engine.drifted(drift)
     }
 
 
@@ -148,22 +148,16 @@ def process_options(engine: Engine) -> list[RegisteredOption]:
 
 def process_texts(engine: Engine) -> list[str]:
     """Write name and state of each option that cannot be scoped."""
-    return [f"{option.name}: {_process_text(engine, option)}" for option in process_options(engine)]
+    return [f"{option.name}: {_process_text(option)}" for option in process_options(engine)]
 
 
-def given_process_wide(engine: Engine, option: RegisteredOption) -> bool:
-    """Tell whether an option was given for the whole process."""
-    return option_at(engine.process_wide(option).option).occurrences != 0
-
-
-def _process_text(engine: Engine, option: RegisteredOption) -> str:
-    storage = engine.process_wide(option)
-    occurrences = option_at(storage.option).occurrences
+def _process_text(option: RegisteredOption) -> str:
+    state = live_state(option)
     if not option.type.readable:
-        return _unlike_any() if occurrences else "not given"
-    if occurrences and (option.callback or option.name in COPIED_FOR_GOOD):
+        return _unlike_any() if state.given else "not given"
+    if state.given and (option.callback or option.name in COPIED_FOR_GOOD):
         return _unlike_any()  # the value that counts cannot be read back
-    return _state(option, storage.value, occurrences).text
+    return state.text
 
 
 def _unlike_any() -> str:

@@ -18,7 +18,7 @@ from optctx.engine.engine import Engine
 from optctx.errors import OptionTypeError, UnknownOptionError, UntrustedOptionError, shown
 from optctx.image.abi import type_name
 from optctx.image.options import RegisteredOption
-from optctx.plan import belongs_to_machine
+from optctx.plan.ways_in import belongs_to_machine
 
 TrustClass = Literal["tuning", "output", "input", "code", "process"]
 CLASSES: Final[tuple[TrustClass, ...]] = get_args(TrustClass)

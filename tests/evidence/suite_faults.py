@@ -24,8 +24,8 @@ from evidence.conformance.job import Job, Machines, Outcome, compile_job, initia
 from evidence.conformance.judging import Settings, judge_all
 from evidence.conformance.report import as_json, as_text
 from evidence.conformance.scoped import Mode, scoped_outcome
+from optctx import Log
 from optctx.children.pool import SharedPool
-from optctx.reads import Log
 
 _COUNTED = str(pathlib.Path(__file__).parents[1] / "programs" / "sample" / "counted.ll")
 _OPTIONS = {

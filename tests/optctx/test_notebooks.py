@@ -39,7 +39,7 @@ def test_objects_are_tables_and_short_texts(tmp_path: pathlib.Path) -> None:
 
 
 def test_names_that_are_imported_on_first_use_can_be_completed() -> None:
-    names = ["optctx", "optctx.testing", "optctx.reads", "optctx.compiling.facts"]
+    names = ["optctx", "optctx.testing", "optctx.compiling.facts"]
     for name in names if FREE_THREADED else [*names, "optctx.numba"]:
         module = importlib.import_module(name)
         assert set(module.__all__) <= set(dir(module)), name

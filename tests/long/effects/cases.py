@@ -7,9 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from evidence.conformance.job import source
-from optctx import OptionContext, record
+from optctx import Option, OptionContext, record
 from optctx.compiling import FreshProcess, Job, Result, compile_job
-from optctx.values import Option
 from tests.long.effects.functions import doubled, with_attribute
 from tests.long.probe.jobs import jobs
 from tests.long.probe.values import spread_values

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import find
 from hypothesis import strategies as st
 
-from optctx.cache import CompileCache
+from optctx import CompileCache
 from optctx.compiling import CodeModel, FreshProcess, Job, Reloc, compile_job
 from optctx.errors import OptctxError
 from optctx.lab.command.main import main

@@ -17,7 +17,6 @@ from llvmlite.binding import ffi
 import optctx
 from optctx import OptionContext, UnsupportedImageError, _native, loaded_image, record
 from optctx._native import MAX_IMAGES, held
-from optctx.context import values_outside
 from optctx.engine.attach import attach, attached, detach, engines
 from optctx.engine.engine import Engine
 from optctx.image.loaded import Image
@@ -49,7 +48,7 @@ def attach_two(copy: pathlib.Path) -> Two:
 
 
 def context_of(engine: Engine, *arguments: str, **more: Any) -> OptionContext:
-    return OptionContext.from_args(arguments, base=values_outside(engine), **more)
+    return OptionContext.from_args(arguments, base=optctx.current(engine.image), **more)
 
 
 @pytest.fixture(scope="module")
@@ -77,7 +76,7 @@ def each_image_has_an_engine_of_its_own(two: Two, expected: Digests) -> None:
 def test_llvmlites_image_is_the_default_however_it_is_attached() -> None:
     engine = attach(loaded_image(ffi.lib._name))
     assert attached() is attach() is engine
-    with OptionContext(unroll_count=4, base=values_outside(engine)):
+    with OptionContext(unroll_count=4, base=optctx.current(engine.image)):
         assert unrolled_by_llvmlite() == 4
 
 

@@ -13,7 +13,8 @@ from optctx import loaded_image
 from optctx.arch import processor
 from optctx.hosts.llvmlite import llvmlite_image
 from optctx.image.survey import Survey, survey
-from optctx.plan import Plan, find_ends, make_plan, read_references
+from optctx.plan.plan import Plan, make_plan
+from optctx.plan.references import find_ends, read_references
 from tests.support.alone import alone
 from tests.support.cpp_build import SHARED, compile_cpp
 

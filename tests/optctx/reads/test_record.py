@@ -12,7 +12,7 @@ from llvmlite import binding
 import optctx
 from optctx import OptctxError, OptionContext, record, registry
 from optctx.compiling import FreshProcess, Job, compile_job
-from optctx.reads import Log
+from optctx.reads.log import Log
 from tests.support.ir_texts import CALLS, COUNTED, SCALE, X86
 from tests.support.rows import rows
 from tests.support.runs import (

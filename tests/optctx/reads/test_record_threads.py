@@ -13,7 +13,7 @@ import pytest
 
 import optctx
 from optctx import OptionContext, ScopeError, record
-from optctx.reads import Log
+from optctx.reads.log import Log
 from tests.support.processes import forked, in_child
 from tests.support.scopes import eight, four, in_threads, unrolled
 

@@ -12,7 +12,7 @@ import pytest
 from optctx import Option, OptionContext, registry
 from optctx._native import demangle, find_branches
 from optctx.engine.attach import attach
-from optctx.values import CLASSES, judgement_of, read_for_all
+from optctx.values.trust import CLASSES, judgement_of, read_for_all
 
 NUMBERS = {"int", "uint", "int64", "uint64", "float", "double"}
 TEXTS = {"string", "list", "set", "other", "char"}
