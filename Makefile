@@ -14,11 +14,11 @@ demo: $(VENV)/.built
 
 # One process more than there are processors, since many a test waits for a child; JOBS=0 for none but pytest's own.
 # A file is one process's, so that its fixtures are made once.
-# Where PYTHONDONTWRITEBYTECODE is set, each of a thousand processes would compile the package for itself, 0.4 s each.
+# Where PYTHONDONTWRITEBYTECODE is set, each of pytest's processes would rewrite the assertions of all tests (4 s), and
+# each of a thousand others compile the package for itself (0.4 s).
 JOBS ?= $(shell expr $$(nproc) + 1)
 test: $(VENV)/.tests
-	$(BIN)/python -m compileall -q optctx evidence tests/support
-	$(BIN)/pytest -n $(JOBS) --dist loadfile
+	PYTHONDONTWRITEBYTECODE= $(BIN)/pytest -n $(JOBS) --dist loadfile
 
 # Before a release, hours: what `make test` shows, more often and on more ways, and the tools beside the tests.
 # STAGES='soak fuzz' runs some of it, STAGES=/path/to/python3.15 `make test` with that interpreter; what was not run is

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import fcntl
 import hashlib
 import os
 import pathlib
@@ -33,15 +34,27 @@ needs_archives = pytest.mark.skipif(
 )
 
 
-def link(library: pathlib.Path, *words: str) -> str:
-    """Link a shared LLVM of these components of LLVM's, with these flags."""
+def link(*words: str) -> str:
+    """Link a shared LLVM of these components of LLVM's, with these flags: once in a run of the tests."""
+    name = hashlib.sha256(repr(words).encode()).hexdigest()
+    library = pathlib.Path(os.environ["XDG_CACHE_HOME"], "llvm", name, "libLLVM-19.so")
+    library.parent.mkdir(parents=True, exist_ok=True)
+    with open(library.with_name("lock"), "w") as lock:  # the first process of pytest-xdist links, others wait
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not library.exists():
+            _link(library, words)
+    return str(library)
+
+
+def _link(library: pathlib.Path, words: Sequence[str]) -> None:
     assert CONFIG is not None
     flags, components = ([word for word in words if word.startswith("-") is given] for given in (True, False))
     config = partial(output_of, CONFIG, "--link-static")
     archives, others = config("--libfiles", *components).split(), config("--system-libs", *components).split()
     whole = ("-Wl,--whole-archive", *archives, "-Wl,--no-whole-archive")
-    subprocess.run(["g++", "-shared", *flags, "-o", library, *whole, *others], check=True)
-    return str(library)
+    made = library.with_suffix(".made")
+    subprocess.run(["g++", "-shared", *flags, "-o", made, *whole, *others], check=True)
+    made.rename(library)
 
 
 def compiled(llvm: LibLLVM, ir: str) -> str:

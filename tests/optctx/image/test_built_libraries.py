@@ -28,12 +28,13 @@ from optctx.arch import processor
 from optctx.image.loaded import Image
 from tests.support.audit import audit
 from tests.support.cpp_build import SHARED, compile_cpp
-from tests.support.processes import in_child
+from tests.support.processes import in_child, output_of
 
 # As LLVM_BUILD_LLVM_DYLIB links; without a build id; with callbacks that a compiler names otherwise; with
 # libc++, as it may be too, without optimisation.
-LIBCXX = ("-DLIBCXX", "-Wl,--build-id=none")
-WAYS = (("-Wl,-Bsymbolic-functions",), ("-Wl,--build-id=none",), ("-DIDLE_ELSEWHERE",), LIBCXX)
+NO_ID = "-Wl,--build-id=none"
+LIBCXX = ("-DLIBCXX", NO_ID)
+WAYS = (("-Wl,-Bsymbolic-functions",), (NO_ID,), ("-DIDLE_ELSEWHERE",), LIBCXX)
 STRIPPED = (*((*way, "-s") for way in WAYS[:2]), ("-s",))  # as distributions have them
 TEXTS = (
     "",
@@ -95,8 +96,15 @@ class Small:
 
 @pytest.fixture(scope="session", params=(*WAYS, *STRIPPED), ids=lambda way: " ".join(way) or "plain")
 def library(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
-    out = tmp_path_factory.mktemp("small") / "libsmall.so"
-    return compile_cpp("small_llvm.cpp", out, *SHARED, "-Wl,--build-id", *request.param)
+    return small(tmp_path_factory.mktemp("small") / "libsmall.so", *request.param)
+
+
+def small(out: pathlib.Path, *flags: str) -> pathlib.Path:
+    """The library, built this way; "-s": without its symbol table."""
+    compile_cpp("small_llvm.cpp", out, *SHARED, "-Wl,--build-id", *(flag for flag in flags if flag != "-s"))
+    if "-s" in flags:
+        output_of("strip", out)
+    return out
 
 
 def in_library(path: pathlib.Path, work: Callable[[Small], object]) -> None:
@@ -172,7 +180,7 @@ def test_what_the_library_writes_past_a_table_reaches_no_other_scope(library: pa
 
 
 def in_libcxx(tmp_path: pathlib.Path, work: Callable[[Small], object]) -> None:
-    in_library(compile_cpp("small_llvm.cpp", tmp_path / "libsmall.so", *SHARED, *LIBCXX), work)
+    in_library(small(tmp_path / "libsmall.so", *LIBCXX), work)
 
 
 def test_each_instruction_that_clang_reads_with_is_redirected(tmp_path: pathlib.Path) -> None:
@@ -235,7 +243,7 @@ def test_what_options_of_libcxx_share_lives_as_long_as_one_refers_to_it(tmp_path
 
 def test_a_libcxx_whose_strings_have_another_layout_is_refused(tmp_path: pathlib.Path) -> None:
     """As libc++ can be built: the characters first, and twice their number last."""
-    path = compile_cpp("small_llvm.cpp", tmp_path / "libsmall.so", *SHARED, *LIBCXX, "-DOTHER_LAYOUT")
+    path = small(tmp_path / "libsmall.so", *LIBCXX, "-DOTHER_LAYOUT")
 
     def work() -> None:
         ctypes.CDLL(str(path))
@@ -279,9 +287,7 @@ def test_an_option_whose_callback_does_something_is_refused(library: pathlib.Pat
 
 def test_a_library_without_a_build_id_that_was_replaced_is_refused(tmp_path: pathlib.Path) -> None:
     """Its file tells of another layout. As it was, it is known by its content."""
-    path, other = tmp_path / "libsmall.so", tmp_path / "other.so"
-    compile_cpp("small_llvm.cpp", path, *SHARED, "-Wl,--build-id=none")
-    compile_cpp("small_llvm.cpp", other, *SHARED, "-Wl,--build-id=none", "-DIDLE_ELSEWHERE")
+    path, other = small(tmp_path / "libsmall.so", NO_ID), small(tmp_path / "other.so", *LIBCXX)
 
     def known() -> None:
         ctypes.CDLL(str(path)), ctypes.CDLL(str(other))

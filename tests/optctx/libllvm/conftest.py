@@ -8,6 +8,6 @@ from tests.support.own_llvm import PARTS, link
 
 
 @pytest.fixture(scope="session")
-def library(tmp_path_factory: pytest.TempPathFactory) -> str:
+def library() -> str:
     """An LLVM with one target."""
-    return link(tmp_path_factory.mktemp("own") / "libLLVM-19.so", *PARTS, "x86")
+    return link("-Wl,--build-id", *PARTS, "x86")

@@ -7,6 +7,7 @@ import json
 import pathlib
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import pytest
@@ -15,8 +16,10 @@ from hypothesis import find, given, settings
 from optctx import OptctxError, OptionContext, current, libllvm, registry
 from optctx.compiling import FreshProcess, Job, compile_job
 from optctx.compiling.facts import load_facts
+from optctx.lab.command import tune_command
 from optctx.lab.command.main import main
 from optctx.lab.sweep import sweep
+from optctx.lab.tuning import propose
 from optctx.testing import Compiler, contexts, jobs, options, overrides
 from optctx.testing.compiler import reads_of
 from tests.support.ir_texts import COUNTED, SCALE, counted
@@ -166,8 +169,9 @@ def test_a_search_compiles_with_it_and_its_study_goes_on_with_no_other(
 
 @forked
 def test_a_search_chooses_among_its_options(
-    library: str, kernels: None, capsys: pytest.CaptureFixture[str]
+    library: str, kernels: None, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(tune_command, "propose", partial(propose, trials=20))
     assert main(["tune", "scale.ll", "--llvm", library, "--trials", "4", "--format", "json"]) == 0
     found = json.loads(capsys.readouterr().out)
     options = registry(libllvm.open(library).image)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pathlib
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
@@ -66,11 +65,11 @@ def test_a_machine_has_the_values_in_force_where_it_is_used(
 
 
 @forked
-def test_a_machine_whose_data_layout_would_differ_is_refused(tmp_path: pathlib.Path) -> None:
+def test_a_machine_whose_data_layout_would_differ_is_refused() -> None:
     """LLVM's function is inline, so nothing tells who asks for it the layout of the values in force. The one
     that makes the options of machines is inline here, too: those of an older machine are not known.
     """
-    llvm = libllvm.open(link(tmp_path / "libLLVM-19.so", *PARTS, "nvptx"))
+    llvm = libllvm.open(link(*PARTS, "nvptx"))
     make = partial(llvm.target_machine, "nvptx64-nvidia-cuda", "sm_50")
     old, older, short = make(), make(), OptionContext(nvptx_short_ptr=True, image=llvm.image)
     machine = make()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pathlib
 import random
 import subprocess
 from concurrent.futures import ThreadPoolExecutor
@@ -21,13 +20,11 @@ from tests.support.ir_texts import COUNTED
 from tests.support.own_llvm import (
     CONFIG,
     KERNELS,
-    PARTS,
     ROOT,
     claims_of,
     compiled,
     error_of,
     in_new_process,
-    link,
     set_by_llvm,
 )
 from tests.support.processes import forked
@@ -47,10 +44,9 @@ needs_archives = pytest.mark.skipif(CONFIG is None, reason="needs LLVM's archive
 
 
 @pytest.fixture(scope="module")
-def linked(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
+def linked(library: str, tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
     """A library with its symbol table, and its copy without."""
-    library = link(tmp_path_factory.mktemp("linked") / "libLLVM-19.so", "-Wl,--build-id", *PARTS, "x86")
-    stripped = pathlib.Path(library).with_name("libLLVM.so.19.1")
+    stripped = tmp_path_factory.mktemp("stripped") / "libLLVM.so.19.1"
     subprocess.run(["strip", "-o", stripped, library], check=True)
     return library, str(stripped)
 

@@ -113,9 +113,6 @@ def test_parallel_loops() -> None:
     assert run(numba_kernels.parallel, SCALAR) == [(499500, True), (499500, False)]
 
 
-# Universal functions
-
-
 # Contexts as decorators
 
 

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+import os
 import pathlib
 import resource
 import signal
-import subprocess
-import sys
 import threading
-from functools import partial
 from typing import Any
 
 import optuna
@@ -23,25 +21,11 @@ from optctx.errors import EndedEarlyError, Interrupted, OptctxError
 from optctx.lab.trial import Trial
 from optctx.lab.tuning import Function, Instructions, Tuned, parse_space
 from optctx.lab.tuning.studies import Study
+from tests.support.forking import fork, run_and_end
 from tests.support.processes import SECONDS, in_child, of_session, wait_for
 from tests.support.tuning_cases import JOB, TINY, StopError, cut_short, kept, loops, told, tuned
 
-ROOT = pathlib.Path(__file__).parents[4]
 ARGUMENTS: dict[str, Any] = {"job": JOB, "space": loops(), "trials": 16}
-# A search of these that is killed after so many more trials, while others are compiled.
-KILLED = """
-import os, signal, sys
-from tests.support.tuning_cases import JOB, loops, tuned
-
-def end(trial, total):
-    global left
-    left -= 1
-    if not left:
-        os.kill(os.getpid(), signal.SIGKILL)
-
-place, left = sys.argv[1], int(sys.argv[2])
-tuned(JOB, loops(), trials=16, jobs=2, storage=place, on_trial=end)
-"""
 
 
 def own(study: Tuned) -> dict[TrialState, list[optuna.trial.FrozenTrial]]:
@@ -58,15 +42,30 @@ def ended(study: Tuned) -> list[dict[str, Any]]:
     return [t.params for s in (TrialState.COMPLETE, TrialState.PRUNED) for t in by_state.get(s, [])]
 
 
+def search_until_killed(place: str, trials: int) -> None:
+    """In a process of its own, which ends after so many more trials, while others are compiled."""
+    left = iter(range(trials - 1, -1, -1))
+
+    def end(trial: Trial, total: int | None) -> None:
+        if not next(left):
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    def work() -> None:
+        os.setsid()
+        tuned(**ARGUMENTS, jobs=2, storage=place, on_trial=end)
+
+    if not (pid := fork()):
+        run_and_end(work)
+    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == -signal.SIGKILL
+    wait_for(lambda: not of_session(pid))
+
+
 @pytest.mark.parametrize("scheme", ["", "sqlite:///"])
 def test_a_study_that_is_killed_twice_has_each_trial_once(scheme: str, tmp_path: pathlib.Path) -> None:
     """What ran when it was killed is done again, and counts once."""
     place = f"{scheme}{tmp_path / 'study'}"
     for more, count in ((5, 5), (4, 9)):
-        command = [sys.executable, "-c", KILLED, place, str(more)]
-        with subprocess.Popen(command, cwd=ROOT, start_new_session=True) as process:
-            assert process.wait(SECONDS) == -signal.SIGKILL
-        wait_for(partial(lambda session: not of_session(session), process.pid))
+        search_until_killed(place, more)
         if not scheme:
             assert kept(tmp_path / "study") == count
     study = tuned(**ARGUMENTS, storage=place)
