@@ -19,6 +19,7 @@ _FOLDERS = (
 )
 _LOADER_CACHE = Path("/etc/ld.so.cache")
 _NAME = re.compile(r"libLLVM(?:-(\d\d[\w.+~-]*?))?\.so(?:\.(\d[\d.]*))?")
+_FIRST = 16  # which has LLVMGetVersion
 _HEADER = struct.Struct("<4sBB10x2xH44x")  # magic, class, order, machine
 _ELF, _64_BITS, _LITTLE, _X86_64 = b"\x7fELF", 2, 1, 62
 
@@ -43,18 +44,19 @@ def installed() -> list[Installed]:
     for name in names:
         if (match := _NAME.fullmatch(os.path.basename(name))) and os.path.isfile(name):
             versions.setdefault(os.path.realpath(name), set()).add(match[1] or match[2] or "")
-    return [
-        Installed(path, max(found, key=lambda text: (text[:2].isdigit(), len(text))), _problem(path))
-        for path, found in sorted(versions.items())
-    ]
+    longest = {
+        path: max(found, key=lambda text: (text[:2].isdigit(), len(text))) for path, found in versions.items()
+    }
+    return [Installed(path, version, _problem(path, version)) for path, version in sorted(longest.items())]
 
 
-def _problem(path: str) -> str:
-    """Say why optctx cannot use a library, as far as its header shows it."""
+def _problem(path: str, version: str) -> str:
+    """Say why optctx cannot use a library, as far as its names and its header show it."""
     try:
         with Path(path).open("rb") as file:
             if _HEADER.unpack(file.read(_HEADER.size)) != (_ELF, _64_BITS, _LITTLE, _X86_64):
                 return "not a library for x86-64"
     except (OSError, struct.error) as error:
         return f"cannot be read as a library: {error}"
-    return ""
+    number = version.partition(".")[0]
+    return f"older than LLVM {_FIRST}" if number.isdigit() and int(number) < _FIRST else ""

@@ -36,7 +36,7 @@ def test_each_file_is_listed_once_with_the_longest_version_of_its_names(folder: 
     (folder / "libLLVM-13.so").symlink_to("nowhere")
     (folder / "libLLVM-12.so").mkdir()
     assert libllvm.installed() == [
-        (str(folder / "libLLVM-14.so.1"), "14.0.6", ""),
+        (str(folder / "libLLVM-14.so.1"), "14.0.6", "older than LLVM 16"),
         (str(folder / "libLLVM.so.19.1"), "19.1", ""),
     ]
 
