@@ -14,7 +14,6 @@ _CUTOFF = 0.6  # of difflib's ratio; below it names have little in common
 _CLOSE = 0.05  # names whose ratio is lower than the best by more than this are left out
 _LONGEST = 100  # characters; difflib takes quadratic time
 _ROWS = 100  # of a table in a notebook
-_UNITS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
 
 
 def counted(number: int, noun: str, plural: str = "") -> str:
@@ -26,11 +25,6 @@ def nesting(text: str) -> int:
     """Count how deep the parentheses of a text nest."""
     steps = (1 if character == "(" else -1 for character in text if character in "()")
     return max(itertools.accumulate(steps), default=0)
-
-
-def time_unit(seconds: float) -> tuple[float, str]:
-    """The unit that suits a time: its size in seconds, and its name."""
-    return next((each for each in _UNITS if abs(seconds) >= each[0]), _UNITS[-1])
 
 
 def nearest(word: str, known: Iterable[str]) -> list[str]:

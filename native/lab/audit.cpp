@@ -6,15 +6,19 @@
 #include "os/os.hpp"
 #include "os/signals.hpp"
 
+#include <dirent.h>
 #include <signal.h>
 #include <ucontext.h>
 
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cstdio>
 #include <memory>
 #include <optional>
+#include <string>
 #include <thread>
+#include <vector>
 
 namespace optctx::audit {
 namespace {
@@ -118,16 +122,42 @@ os::MappedRange own_code() {
     throw AuditError("the code of optctx itself is not in the list of mappings");
 }
 
+std::vector<std::string> threads() {
+    const std::unique_ptr<DIR, int (*)(DIR*)> folder(opendir("/proc/self/task"), closedir);
+    if (folder == nullptr) throw AuditError("the threads of this process are not listed");
+    std::vector<std::string> ids;
+    while (const dirent* entry = readdir(folder.get()))
+        if (entry->d_name[0] != '.') ids.emplace_back(entry->d_name);
+    return ids;
+}
+
+// A fault would kill a thread that blocks the signal, because it cannot be handled.
+bool blocks(const std::string& thread, int signal) {
+    std::FILE* status = std::fopen(("/proc/self/task/" + thread + "/status").c_str(), "re");
+    if (status == nullptr) return false;  // it has ended
+    char line[256];
+    unsigned long long mask = 0;
+    while (std::fgets(line, sizeof line, status) != nullptr && std::sscanf(line, "SigBlk: %llx", &mask) != 1) continue;
+    std::fclose(status);
+    return (mask >> (signal - 1) & 1) != 0;
+}
+
+// The id of a thread that blocks the signal; empty if none does.
+std::string thread_blocking(int signal) {
+    const std::vector<std::string> ids = threads();
+    const auto found = std::ranges::find_if(ids, [signal](const std::string& id) { return blocks(id, signal); });
+    return found == ids.end() ? std::string() : *found;
+}
+
 // The C library briefly blocks every signal while a thread starts or ends, so retry.
 void check_threads() {
     for (int wait = 0; wait < 200; ++wait) {
-        if (os::threads_blocking(SIGSEGV).empty()) return;
+        if (thread_blocking(SIGSEGV).empty()) return;
         std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
-    const auto blocking = os::threads_blocking(SIGSEGV);
+    const std::string blocking = thread_blocking(SIGSEGV);
     if (!blocking.empty())
-        throw AuditError("thread " + std::to_string(blocking.front()) +
-                         " blocks SIGSEGV and would be killed by a protected page");
+        throw AuditError("thread " + blocking + " blocks SIGSEGV and would be killed by a protected page");
 }
 
 }  // namespace
@@ -156,7 +186,7 @@ Report stop() {
     active = false;
     wait_for_handlers();
     if (!audit->watched.open()) audit->failed = true;
-    if (os::thread_count() == 1) uninstall();
+    if (threads().size() == 1) uninstall();
     return {audit->log.entries(),          audit->neighbours.load(),
             audit->entitled.load(),        audit->watched.regions().size(),
             audit->watched.pages().size(), !audit->failed.load() && audit->log.lost() == 0};

@@ -1,6 +1,7 @@
 // What tests and evidence ask of the module, and switches of tasks that they simulate: names and conversions, no logic.
 #include "arch/lengths.hpp"
 #include "arch/sites.hpp"
+#include "image/layouts.hpp"
 #include "image/registry.hpp"
 #include "intercept/bound_contexts.hpp"
 #include "intercept/machines.hpp"
@@ -17,6 +18,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -29,6 +31,8 @@ using namespace optctx;
 
 void add_insight(nb::module_& m) {
     m.attr("NO_READER") = arch::no_reader;
+    m.attr("OCCURRENCES_AT") = offsetof(image::RawOption, occurrences);
+    m.attr("POSITION_AT") = offsetof(image::RawOption, position);
     m.def(
         "held",
         [] {

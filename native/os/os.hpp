@@ -138,9 +138,4 @@ void wake_all(const std::atomic<std::uint32_t>& word) noexcept;
 // be read. Never faults. Throws OsError if the kernel permits neither process_vm_readv nor /proc/self/mem.
 bool read_checked(std::uintptr_t address, void* to, std::size_t size);
 
-// Returns the number of threads in this process now.
-std::size_t thread_count();
-// Returns the ids of threads that block `signal`. A fault would kill such a thread, because it cannot be handled.
-std::vector<int> threads_blocking(int signal);
-
 }  // namespace optctx::os

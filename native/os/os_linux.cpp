@@ -1,6 +1,5 @@
 #include "os/os.hpp"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <linux/futex.h>
 #include <malloc.h>
@@ -42,25 +41,6 @@ struct Line {
     std::size_t room = 0;
 };
 
-File open_file(const std::string& path) {
-    File file(std::fopen(path.c_str(), "re"));
-    if (!file) throw OsError("open " + path, 0, errno);
-    return file;
-}
-
-struct DirCloser {
-    void operator()(DIR* dir) const noexcept { closedir(dir); }
-};
-
-std::vector<int> thread_ids() {
-    std::unique_ptr<DIR, DirCloser> dir(opendir("/proc/self/task"));
-    if (!dir) throw OsError("open /proc/self/task", 0, errno);
-    std::vector<int> ids;
-    while (const dirent* entry = readdir(dir.get()))
-        if (entry->d_name[0] != '.') ids.push_back(std::atoi(entry->d_name));
-    return ids;
-}
-
 int flags_of(Access access) noexcept {
     switch (access) {
         case Access::none:
@@ -90,7 +70,8 @@ OsError::OsError(const std::string& call, std::uintptr_t address, int code)
       code_(code) {}
 
 std::vector<MappedRange> address_space() {
-    File file = open_file("/proc/self/maps");
+    const File file(std::fopen("/proc/self/maps", "re"));
+    if (!file) throw OsError("open /proc/self/maps", 0, errno);
     std::vector<MappedRange> ranges;
     Line line;  // of any length: a newline in a path takes four characters there
     while (getline(&line.text, &line.room, file.get()) > 0) {
@@ -259,23 +240,6 @@ bool read_checked(std::uintptr_t address, void* to, std::size_t size) {
     const Descriptor memory("/proc/self/mem");
     if (!memory) throw OsError("open /proc/self/mem", 0, errno);
     return pread(memory.number(), to, size, static_cast<off_t>(address)) == static_cast<ssize_t>(size);
-}
-
-std::size_t thread_count() { return thread_ids().size(); }
-
-std::vector<int> threads_blocking(int signal) {
-    std::vector<int> blocking;
-    for (const int id : thread_ids()) {
-        std::FILE* raw = std::fopen(("/proc/self/task/" + std::to_string(id) + "/status").c_str(), "re");
-        if (raw == nullptr) continue;  // the thread has ended
-        const File file(raw);
-        char line[256];
-        unsigned long long mask = 0;
-        while (std::fgets(line, sizeof line, file.get()))
-            if (std::sscanf(line, "SigBlk: %llx", &mask) == 1) break;
-        if ((mask >> (signal - 1)) & 1) blocking.push_back(id);
-    }
-    return blocking;
 }
 
 }  // namespace optctx::os

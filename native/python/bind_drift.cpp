@@ -141,8 +141,6 @@ _Unwind_Reason_Code add_frame(_Unwind_Context* context, void* frames) {
     return found.size() < most_frames ? _URC_NO_REASON : _URC_END_OF_STACK;
 }
 
-// Returns an address in each function that this thread is executing, innermost first, as far as the stack can be
-// unwound, at most 64.
 std::vector<std::uintptr_t> native_stack() {
     std::vector<std::uintptr_t> found;
     _Unwind_Backtrace(add_frame, &found);
@@ -178,6 +176,6 @@ void add_drift(nb::module_& m) {
         },
         "error"_a, "where"_a, "Report an exception to sys.unraisablehook.");
     m.def("native_stack", &native_stack,
-          "Return an address in each function that this thread executes, innermost first.");
+          "Return an address in each function that this thread executes, innermost first, at most 64.");
     m.def("symbol_near", &symbol_near, "address"_a, "(name of an exported symbol or '', path of the library or '').");
 }

@@ -76,8 +76,6 @@ void cannot_enter(void* owner, const char* why) {
     callbacks::ask_from_llvm(Callback::cannot_run_in, [&] { return nb::make_tuple(object_or_none(owner), why); });
 }
 
-// What tells apart the values that LLVM reads on this thread; whether something that was made under equal values still
-// has to be made anew, because its reads would go unseen or LLVM has written to the values; the context's owner.
 std::tuple<nb::object, bool, nb::object> values_here(unsigned image) {
     const contexts::Context* context = scopes::current_context(views::checked_image(image));
     if (context == nullptr) return {nb::none(), false, nb::none()};

@@ -74,9 +74,6 @@ GivenOptions overrides_of(const contexts::Context& context) {
     return found;
 }
 
-// What code gave to LLVM's setters inside the context of `owner`, which LLVM sees on this thread, or which this thread
-// has entered and the running task is in: whether it reset all options, and by slot what it gave since. None if it gave
-// nothing.
 nb::object given_inside(unsigned image, nb::handle owner) {
     auto [activation, shown, lasts] = scopes::seen(views::checked_image(image));
     if (activation == nullptr || shown != owner.ptr()) activation = scoping::activation_of(image, owner);

@@ -2,7 +2,6 @@
 #include "arch/sites.hpp"
 #include "contexts/context.hpp"
 #include "contexts/storage.hpp"
-#include "image/layouts.hpp"
 #include "os/os.hpp"
 #include "python/bindings.hpp"
 #include "python/bytes.hpp"
@@ -19,7 +18,6 @@
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
-#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <tuple>
@@ -140,8 +138,6 @@ void add_space(nb::module_& m) {
             "Make the word at byte `at` a pointer to byte `offset` of the region of `slot`.");
     add_error<os::OsError>(m, "OsError", PyExc_RuntimeError);
     m.attr("NO_SLOT") = values::no_slot;
-    m.attr("OCCURRENCES_AT") = offsetof(image::RawOption, occurrences);
-    m.attr("POSITION_AT") = offsetof(image::RawOption, position);
     m.attr("MAX_IMAGES") = views::max_images;
     m.def("thread_offset", of_image(&views::thread_offset), "image"_a);
     // Python code catches these and raises classes of its own with the same text.

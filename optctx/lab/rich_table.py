@@ -14,7 +14,14 @@ from optctx.wording import printable
 
 _WORDS = 20  # columns for a text that is wrapped
 
+_UNITS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
+
 Cell = str | tuple[str, str]  # a text, or a text and rich's style for it
+
+
+def time_unit(seconds: float) -> tuple[float, str]:
+    """The unit that suits a time: its size in seconds, and its name."""
+    return next((each for each in _UNITS if abs(seconds) >= each[0]), _UNITS[-1])
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ comes before it or after it.
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from ctypes import POINTER, byref, c_char_p, c_size_t, c_uint, c_void_p
 from functools import cache, wraps
 from typing import Any, Concatenate, Final, ParamSpec, TypeAlias, TypeVar, Union
@@ -17,7 +17,6 @@ from typing import Any, Concatenate, Final, ParamSpec, TypeAlias, TypeVar, Union
 from optctx._native import call_all
 from optctx.engine.host import host_of
 from optctx.errors import UnsupportedImageError
-from optctx.image.facts.fact import Fact
 from optctx.image.facts.mangled_names import METADATA
 from optctx.image.loaded import Image
 
@@ -25,61 +24,24 @@ from optctx.image.loaded import Image
 Node: TypeAlias = tuple[Union[bytes, "Node", None], ...]
 OTHER: Final = object()  # an operand that is none of these, or is nested too deep to be looked at
 
-Function: TypeAlias = Callable[..., Any]
-# A typed function that changes a module, and its arguments: numbers, addresses, texts
-Write: TypeAlias = tuple[Function, tuple[int | bytes, ...]]
-A = TypeVar("A")
 P = ParamSpec("P")
 R = TypeVar("R")
-
-
-def typed_functions(image: Image, facts: Mapping[str, Fact[None]], purpose: str) -> Callable[..., Function]:
-    """Return what makes a typed function: (name in `facts`, type of the result, types of the arguments).
-
-    That raises UnsupportedImageError if the library lacks the function: it "cannot `purpose`".
-    """
-
-    def typed(name: str, result: type[Any] | None, *arguments: type[Any]) -> Function:
-        try:
-            address = image.findings.need(facts[name]).address
-        except UnsupportedImageError as error:
-            raise UnsupportedImageError(
-                f"cannot {purpose}: {error}; use a library that optctx supports, with its symbol table"
-            ) from error
-        return ctypes.CFUNCTYPE(result, *arguments)(address)
-
-    return typed
-
-
-def on_module(
-    make: Callable[[Image], A],
-) -> Callable[[Callable[Concatenate[A, int, P], R]], Callable[Concatenate[Image, object, P], R]]:
-    """Decorate functions of (`make(image)`, address of a module, ...) as functions of (image, module, ...).
-
-    A call holds the host's lock. It raises TypeError for anything but a module, OptctxError for one that is
-    closed, and what `make` raises. No other thread may use the module's LLVMContext during the call except
-    through the image's host, if that has a lock.
-    """
-    made = cache(make)
-
-    def decorate(function: Callable[Concatenate[A, int, P], R]) -> Callable[Concatenate[Image, object, P], R]:
-        @wraps(function)
-        def call(image: Image, module: object, /, *args: P.args, **named: P.kwargs) -> R:
-            host = host_of(image)
-            address = host.module_address(module)
-            with host.lock():
-                return function(made(image), address, *args, **named)
-
-        return call
-
-    return decorate
 
 
 class _Api:
     """Typed functions of an LLVM; pointers are plain integers."""
 
     def __init__(self, image: Image) -> None:
-        function = typed_functions(image, METADATA, "read or write metadata of modules")
+        def function(name: str, result: type[Any] | None, *arguments: type[Any]) -> Callable[..., Any]:
+            try:
+                address = image.findings.need(METADATA[name]).address
+            except UnsupportedImageError as error:
+                raise UnsupportedImageError(
+                    f"cannot read or write metadata of modules: {error}; use a library that optctx supports, "
+                    "with its symbol table"
+                ) from error
+            return ctypes.CFUNCTYPE(result, *arguments)(address)
+
         # (module, length out) -> text
         self.identifier = function("LLVMGetModuleIdentifier", c_void_p, c_void_p, POINTER(c_size_t))
         self.source_file = function("LLVMGetSourceFileName", c_void_p, c_void_p, POINTER(c_size_t))
@@ -105,7 +67,27 @@ class _Api:
         self.as_value = function("LLVMMetadataAsValue", c_void_p, c_void_p, c_void_p)
 
 
-_on_module = on_module(_Api)  # raises UnsupportedImageError if the library lacks a function
+_api = cache(_Api)
+
+
+def _on_module(
+    function: Callable[Concatenate[_Api, int, P], R],
+) -> Callable[Concatenate[Image, object, P], R]:
+    """Make a function of (image, module, ...) of one of (functions of the image, address of the module, ...).
+
+    A call holds the host's lock. It raises TypeError for anything but a module, OptctxError for one that is
+    closed, and UnsupportedImageError if the library lacks a function. No other thread may use the module's
+    LLVMContext during the call except through the image's host, if that has a lock.
+    """
+
+    @wraps(function)
+    def call(image: Image, module: object, /, *args: P.args, **named: P.kwargs) -> R:
+        host = host_of(image)
+        address = host.module_address(module)
+        with host.lock():
+            return function(_api(image), address, *args, **named)
+
+    return call
 
 
 @_on_module
@@ -173,8 +155,10 @@ def write_named(api: _Api, module: int, name: str, nodes: Sequence[Node]) -> Non
     context, key = api.llvm_context(module), name.encode()
     values = [api.as_value(context, _make(api, context, node)) for node in nodes]
     existing = api.find(module, key, len(key))
-    clear: list[Write] = [(api.clear, (existing,))] if existing else []
-    write_together([*clear, *((api.append, (module, key, value)) for value in values)])
+    writes: list[tuple[Callable[..., Any], tuple[int | bytes, ...]]]
+    writes = [(api.clear, (existing,))] if existing else []
+    writes += [(api.append, (module, key, value)) for value in values]
+    call_all([[_word(each) for each in (function, *arguments)] for function, arguments in writes])
 
 
 def _operands(api: _Api, node: int, depth: int, room: Room) -> tuple[object, ...]:
@@ -208,12 +192,7 @@ def _make(api: _Api, context: int, operand: bytes | Node | None) -> int | None:
     return int(api.make_node(context, made, len(operand)))
 
 
-def write_together(writes: Sequence[Write]) -> None:
-    """Make calls that change a module, in one step: an exception leaves all of them made, or none."""
-    call_all([[_word(each) for each in (function, *arguments)] for function, arguments in writes])
-
-
-def _word(passed: Function | bytes | int) -> int:
+def _word(passed: Callable[..., Any] | bytes | int) -> int:
     """Return what is passed in a register: a number, or the address of a function or of a text."""
     if isinstance(passed, int):
         return passed

@@ -72,7 +72,8 @@ def _options(path: str | os.PathLike[str], name: str) -> dict[str, Texts]:
     from optctx.toml import read_toml
 
     table = read_toml(path, _MOST_BYTES)
-    if table.get("format") != _FORMAT or not isinstance(table.get("options"), dict):
+    known = table.get("format") == _FORMAT and isinstance(table.get("options"), dict)
+    if not known or not all(isinstance(table[key], str) for key in table.keys() - _OWN):
         raise OptctxError(
             f"cannot read {name}: expected option values (format = {_FORMAT} and [options]), found "
             "something else"

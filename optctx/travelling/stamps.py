@@ -199,17 +199,11 @@ def trusted_overrides(
 
     Raises UntrustedOptionError, UnknownOptionError, OptionValueError and ProcessWideOptionError.
     """
-    where = f"cannot take the options of {whose}"
     try:
         return [trusted_override(engine, name, texts, trust) for name, texts in options.items()]
-    except UntrustedOptionError as error:
-        raise UntrustedOptionError(f"{where}: {error}", error.name, error.trust) from None
-    except UnknownOptionError as error:
-        raise UnknownOptionError(f"{where}: {error}", error.name, error.suggestions) from None
-    except ProcessWideOptionError as error:
-        raise ProcessWideOptionError(f"{where}: {error}", error.name, error.reason) from None
-    except OptionValueError as error:
-        raise OptionValueError(f"{where}: {error}") from None
+    except (UntrustedOptionError, UnknownOptionError, ProcessWideOptionError, OptionValueError) as error:
+        error.args = (f"cannot take the options of {whose}: {error}",)
+        raise
 
 
 def stamped_overrides(engine: Engine, module: object, trust: Trust) -> list[tuple[Stamp, list[Override]]]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from optctx._native import Kind, ParseError, Setting
 from optctx.engine.engine import Engine
 from optctx.errors import (
@@ -44,16 +46,13 @@ def _instead(option: RegisteredOption) -> str:
     )
 
 
-class Override:
+class Override(NamedTuple):
     """`texts` are what LLVM parsed; `setting` is the storage that holds the result."""
 
-    __slots__ = ("name", "option", "setting", "texts")
-
-    def __init__(self, name: str, texts: Texts, option: RegisteredOption, setting: Setting) -> None:
-        self.name = name
-        self.texts = texts
-        self.option = option
-        self.setting = setting
+    name: str
+    texts: Texts
+    option: RegisteredOption
+    setting: Setting
 
     def value(self) -> Value:
         """Return what LLVM parsed from the text, or the text itself if the type has no readable form."""

@@ -8,28 +8,22 @@ from typing import Any, Generic, NamedTuple, TypeVar
 Form = TypeVar("Form")
 
 
-class Fact(Generic[Form]):
+class Fact(NamedTuple, Generic[Form]):
     """A function or an object of LLVM. `what`: its name in LLVM's headers.
 
     `names`: (symbol, what is true under that name), newest first.
     """
 
-    __slots__ = ("names", "what")
-
-    def __init__(self, what: str, names: tuple[tuple[str, Form], ...]) -> None:
-        self.what = what
-        self.names = names
+    what: str
+    names: tuple[tuple[str, Form], ...]
 
 
-class Found(Generic[Form]):
+class Found(NamedTuple, Generic[Form]):
     """A fact as one image has it."""
 
-    __slots__ = ("address", "form", "symbol")
-
-    def __init__(self, address: int, symbol: str, form: Form) -> None:
-        self.address = address
-        self.symbol = symbol
-        self.form = form
+    address: int
+    symbol: str
+    form: Form
 
 
 class Family(NamedTuple):

@@ -11,11 +11,11 @@ from optctx.compiling.facts import arguments
 from optctx.errors import Interrupted, OptctxError
 from optctx.lab.outcome import Limits
 from optctx.lab.reduce import failure_of
+from optctx.lab.rich_table import time_unit
 from optctx.lab.timing.bench import Confirmation, Outcome, Timing
 from optctx.lab.timing.intervals import Interval
 from optctx.lab.timing.kernel import Harness, Kernel
 from optctx.lab.timing.measuring import Measuring
-from optctx.wording import time_unit
 
 
 @dataclass(frozen=True)

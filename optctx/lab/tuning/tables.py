@@ -10,11 +10,11 @@ from typing import Any
 import msgspec
 
 from optctx.lab.repeat import Source, lines_of, shown_lines
-from optctx.lab.rich_table import Table
+from optctx.lab.rich_table import Table, time_unit
 from optctx.lab.tables import ends_of, record, settings_text, trial_rows
 from optctx.lab.trial import Goal, Trial
 from optctx.lab.tuning.results import Tuned
-from optctx.wording import counted, time_unit
+from optctx.wording import counted
 
 _ROWS = 10  # of the table
 
