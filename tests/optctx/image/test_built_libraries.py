@@ -253,19 +253,13 @@ def test_a_libcxx_whose_strings_have_another_layout_is_refused(tmp_path: pathlib
     in_child(work)
 
 
-def test_an_option_that_is_read_past_a_table_alone_is_read(library: pathlib.Path) -> None:
+def test_options_of_every_kind_have_their_values_or_are_refused(library: pathlib.Path) -> None:
     def work(small: Small) -> None:
         options = registry(small.image)
+        # One that is read past a table alone.
         assert {options[name].scope for name in ("first-of-table", "second-of-table")} == {"thread"}
         with OptionContext({"second-of-table": 9}, image=small.image):
             assert (small.seen(), small.seen(1).split()[3]) == (str(Values()), "9")
-
-    in_library(library, work)
-
-
-def test_defaults_and_values_of_every_kind_are_read_back(library: pathlib.Path) -> None:
-    def work(small: Small) -> None:
-        options = registry(small.image)
         found = {name: (option.type, option.default, option.value) for name, option in options.items()}
         assert found["own-text"] == ("string", Values.own_text, Values.own_text)
         assert found["exported-text"] == ("string", "short", "short")
@@ -273,12 +267,6 @@ def test_defaults_and_values_of_every_kind_are_read_back(library: pathlib.Path) 
         assert found["exported-location"] == ("uint", 2, 2)
         with pytest.raises(OptctxError, match="value invalid for uint argument"):
             OptionContext({"own-count": "many"}, image=small.image)
-
-    in_library(library, work)
-
-
-def test_an_option_whose_callback_does_something_is_refused(library: pathlib.Path) -> None:
-    def work(small: Small) -> None:
         with pytest.raises(ProcessWideOptionError, match="setting it runs a callback"):
             OptionContext({"with-callback": 7}, image=small.image)
 

@@ -37,7 +37,7 @@ MATTER = ["unroll-count", "force-vector-width", "unroll-runtime"]
 CHOSEN = [*MATTER, "licm-mssa-optimization-cap", "force-attribute"]
 VALUES = ["unroll-count=2,8", "force-vector-width=3,1"]  # no 3 lanes: LLVM asserts
 # None that makes the code explode, and may or may not take too long.
-PATTERNS = ["licm-*", "slp-*", "optimize-*", "x86-*"]
+PATTERNS = ["optimize-*", "x86-*"]
 STEPS: list[int] = []
 
 

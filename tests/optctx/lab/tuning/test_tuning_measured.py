@@ -58,7 +58,7 @@ def test_run_times_of_another_processor_are_not_of_the_same_search(
     arguments: dict[str, Any] = {
         "job": KERNEL,
         "space": parse_space(["force-vector-width=1"]),
-        "objectives": (RunTime(kernel=sum_of_floats(tmp_path)),),
+        "objectives": (RunTime(kernel=sum_of_floats(tmp_path, seconds=0.01)),),
         "storage": str(tmp_path / "night.journal"),
     }
     tuned(**arguments)
@@ -69,7 +69,7 @@ def test_run_times_of_another_processor_are_not_of_the_same_search(
 
 def test_a_wrong_result_is_a_row(tmp_path: pathlib.Path) -> None:
     """Without a tolerance, sums in another order are wrong."""
-    objective = RunTime(kernel=sum_of_floats(tmp_path, ""))
+    objective = RunTime(kernel=sum_of_floats(tmp_path, "", seconds=0.01))
     study = tuned(KERNEL, parse_space(["force-vector-width=1"]), (objective,))
     (trial,) = study.trials
     assert (trial.state, trial.objectives) == ("wrong result", {})
