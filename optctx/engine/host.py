@@ -16,10 +16,12 @@ class Host(ABC):
     """One way by which programs use an LLVM. Nothing here, nor below, knows which there are.
 
     `reports_calls`: it tells of its calls, and they raise what LLVM's work leaves (`tasks/problems.py`).
-    `between`: the Python packages that may lie between a program and its LLVM.
+    `between`: the Python packages that may lie between a program and its LLVM. `setter`: how a program sets
+    an option for the whole process, with "{}" for its name.
     """
 
     reports_calls = False
+    setter = "LLVMParseCommandLineOptions, as '-{}=...'"
     between: frozenset[str] = frozenset()
 
     @abstractmethod

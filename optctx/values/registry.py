@@ -9,6 +9,7 @@ from typing import cast
 from optctx._native import Kind, demangle, option_at
 from optctx.engine.attach import attach
 from optctx.engine.engine import Engine
+from optctx.engine.host import host_of
 from optctx.errors import UnknownOptionError, clipped, shown
 from optctx.image.abi import type_name
 from optctx.image.loaded import Image
@@ -208,7 +209,7 @@ def unknown(engine: Engine, name: object) -> UnknownOptionError:
         return UnknownOptionError(
             f"{shown(name)} is no option of {library}: {where} registered it, and optctx redirects only the "
             f"reads of LLVM's own code; set it for the whole process, with "
-            f"llvmlite.binding.set_option('', '-{clipped(name)}=...')",
+            f"{host_of(engine.image).setter.format(clipped(name))}",
             name,
         )
     if advice := advice_for(engine.image, name):

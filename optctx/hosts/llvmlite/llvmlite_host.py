@@ -130,6 +130,7 @@ def _returns(result: Any, *_: object) -> Any:
 class _Llvmlite(DefaultHost):
     package = "llvmlite"
     reports_calls = True
+    setter = "llvmlite.binding.set_option('', '-{}=...')"
     between = frozenset({package, "numba"})
     image = staticmethod(llvmlite_image)
     has = staticmethod(_is_llvmlites)
