@@ -43,7 +43,7 @@ public:
     InTask& operator=(const InTask&) = delete;
     ~InTask() {
         const nb::error_scope pending;
-        scoping::end_compilation();
+        scoping::end_call();
     }
 };
 

@@ -157,9 +157,8 @@ void add_drift(nb::module_& m) {
         },
         "image"_a, "add_occurrence"_a,
         "Return the replacement for the image's `add_occurrence` in virtual function tables. Inside a context it "
-        "changes "
-        "that context, elsewhere it calls LLVM's function. While there are watchers, it calls what "
-        "was set as `occurrence_begins` and `occurrence_ends`, before and after.");
+        "changes that context, elsewhere it calls LLVM's function. While there are watchers, it calls what was set as "
+        "`occurrence_begins` and `occurrence_ends`, before and after.");
     blocks::add_methods<watcher_block>(blocks::make_type(m, "WatcherBase", {}));
     m.def("add_watcher", &add_watcher, "image"_a, "watcher"_a, "tables"_a,
           "Add a watcher of an image. While there is one, `tables` lead to the result of "

@@ -37,10 +37,6 @@ using namespace optctx;
 
 namespace {
 
-void* virtual_function(std::uintptr_t object, unsigned index) {
-    return (*reinterpret_cast<void* const* const*>(object))[index];
-}
-
 std::string text_of(image::Snapshot& memory, const image::RawStringRef& text, const char* what) {
     return memory.load_text(reinterpret_cast<std::uintptr_t>(text.data), text.size, what);
 }
@@ -92,8 +88,8 @@ void call_all(const std::vector<std::vector<std::uintptr_t>>& calls) {
 // lives.
 template <class Result, class... Arguments>
 Result call_virtual(std::uintptr_t object, unsigned index, Arguments... arguments) {
-    return reinterpret_cast<Result (*)(std::uintptr_t, Arguments...)>(virtual_function(object, index))(object,
-                                                                                                       arguments...);
+    const auto* functions = *reinterpret_cast<void* const* const*>(object);
+    return reinterpret_cast<Result (*)(std::uintptr_t, Arguments...)>(functions[index])(object, arguments...);
 }
 
 auto live(bool (image::RawOption::*asked)(unsigned) const) {

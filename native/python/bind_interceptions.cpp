@@ -43,11 +43,11 @@ std::uint32_t pack(unsigned image, std::uint8_t argument, const Asked& asked) {
     return intercept::pack(which);
 }
 
-template <class Pointers>
-void make(Pointers* self, const std::vector<std::tuple<std::uintptr_t, std::uintptr_t, std::uintptr_t>>& changes) {
+void make(patch::SharedPointers* self,
+          const std::vector<std::tuple<std::uintptr_t, std::uintptr_t, std::uintptr_t>>& changes) {
     std::vector<patch::PointerChange> converted;
     for (const auto& [at, before, after] : changes) converted.push_back({at, before, after});
-    new (self) Pointers(std::move(converted));
+    new (self) patch::SharedPointers(std::move(converted));
 }
 
 }  // namespace
@@ -89,8 +89,7 @@ void add_interceptions(nb::module_& m) {
         "Return the addresses of the functions that run before and after an intercepted function, and the result that "
         "skips it.");
     nb::class_<patch::SharedPointers>(m, "SharedPointers", "Pointers that are changed while they have a user.")
-        .def("__init__", &make<patch::SharedPointers>, "changes"_a,
-             "`changes`: (address of the pointer, current value, new value).")
+        .def("__init__", &make, "changes"_a, "`changes`: (address of the pointer, current value, new value).")
         .def_prop_ro("committed", &patch::SharedPointers::committed)
         .def("__len__", &patch::SharedPointers::size);
     m.def(

@@ -128,8 +128,7 @@ void add_bind(nb::module_& m) {
         },
         "image"_a,
         "How often the image began to work on a module, since the process began: (on every thread, on this one; on "
-        "this "
-        "one while it recorded, on functions that passes skip all, and on others).");
+        "this one while it recorded, on functions that passes skip all, and on others).");
     m.def("count_attributes", of_image(&bind::count_attributes), "image"_a, "count"_a,
           "Set whether the function attribute \"optctx\" counts in the image, on every thread.");
     m.def("attributes_switch", of_image(&bind::attributes_switch), "image"_a,
@@ -222,6 +221,5 @@ void add_bind(nb::module_& m) {
         nb::sig("def run_early(image: int, subject: int, kind: Subject, "
                 "function: collections.abc.Callable[..., R], /, *arguments: object) -> R | None"),
         "Call the function as part of LLVM's run on a module or a function (`subject`): under the values that are "
-        "bound "
-        "to the LLVMContext. Calls nothing if the run is refused, and leaves the reason for the enclosing call.");
+        "bound to the LLVMContext. Calls nothing if the run is refused, and leaves the reason for the enclosing call.");
 }

@@ -45,7 +45,7 @@ void add_scopes(nb::module_& m) {
         [](unsigned image) {
             views::checked_image(image);
             return std::pair(nb::cpp_function([image] { scoping::begin_library_call(image); }),
-                             nb::cpp_function([] { scoping::end_library_call(); }));
+                             nb::cpp_function([] { scoping::end_call(); }));
         },
         "image"_a,
         nb::sig("def library_calls(image: int) -> tuple[collections.abc.Callable[[], None], "

@@ -105,8 +105,7 @@ void add_contain(nb::module_& m) {
         },
         "image"_a, "slot"_a,
         "Return where LLVM finds a region on this thread, inside a context: valid as long as nothing is set there. "
-        "None "
-        "outside.");
+        "None outside.");
     m.def("overrides_of", &overrides_of, "context"_a,
           "Return [(slot, (occurrences, setting))] of what a context sets.");
     m.def(

@@ -176,11 +176,12 @@ void add_space(nb::module_& m) {
         .def(
             "parse",
             [](values::Space& s, std::uint32_t slot, const std::string& name,
-               const std::vector<std::optional<std::string>>& values) {
-                return SharedSetting{
-                    std::make_shared<const values::Setting>(s.parse(slot, {0, values::occurrences(name, values)}))};
+               const std::vector<std::optional<std::string>>& texts) {
+                values::Occurrences given;
+                for (const auto& text : texts) given.values.push_back({name, text});
+                return SharedSetting{std::make_shared<const values::Setting>(s.parse(slot, given))};
             },
-            "slot"_a, "name"_a, "values"_a)
+            "slot"_a, "name"_a, "texts"_a)
         .def("no_drift", [](values::Space&) { return SharedSetting{std::make_shared<const values::Setting>()}; })
         .def("drift", [](values::Space& s) { return SharedSetting{s.drift()}; });
     nb::class_<views::Reads>(m, "Reads", "Which readers have read.")

@@ -136,12 +136,6 @@ void leave(nb::handle self, bool failed) {
 // From here on LLVM sees the scope of the task.
 void begin_call(unsigned image) { scopes::begin_call(image, marks::of(task_scope::get())); }
 
-void end_call() noexcept {
-    if (!scopes::end_call()) return;
-    if (scopes::follows_switches()) follow_task();
-    drop_orphans();
-}
-
 void report(const char* problem) {
     PyErr_SetString(PyExc_RuntimeError, problem);
     PyErr_WriteUnraisable(nullptr);
@@ -206,7 +200,15 @@ void begin_in_task(unsigned image) {
     const scopes::Mark* mark = marks::of(task);
     if (!scopes::shows(mark)) ask(Callback::check_in_line, nb::none(), "compile");
     const nb::object self = mark == nullptr ? nb::none() : nb::borrow(marks::owner_of(*mark));
-    or_refuse(self, [image] { begin_compilation(image); });
+    or_refuse(self, [image] {
+        views::give_up_unhandled_poison();
+        try {
+            begin_call(image);
+        } catch (...) {
+            end_call();
+            throw;
+        }
+    });
 }
 
 void judge(nb::handle self, bool failed) {
@@ -270,19 +272,11 @@ void begin_library_call(unsigned image) noexcept {
     if (!why.empty()) report_not_in_force(why, task_scope::get());
 }
 
-void end_library_call() noexcept { end_call(); }
-
-void begin_compilation(unsigned image) {
-    views::give_up_unhandled_poison();
-    try {
-        begin_call(image);
-    } catch (...) {
-        end_call();
-        throw;
-    }
+void end_call() noexcept {
+    if (!scopes::end_call()) return;
+    if (scopes::follows_switches()) follow_task();
+    drop_orphans();
 }
-
-void end_compilation() noexcept { end_call(); }
 
 void follow_task() {
     try {

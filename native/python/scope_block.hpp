@@ -32,14 +32,12 @@ void leave_all();
 // otherwise.
 nanobind::object suspended();
 
-// Called around every call that llvmlite makes into its image, with its lock held. They must not throw or wait.
+// Called before every call that llvmlite makes into its image, with its lock held. Must not throw or wait.
 void begin_library_call(unsigned image) noexcept;
-void end_library_call() noexcept;
-// Called around compilations in an image. Throws what the native context throws, with nothing changed.
-void begin_compilation(unsigned image);
-void end_compilation() noexcept;
-// Like `begin_compilation`, for optctx's own compilations. Raises what entering raises.
+// Called before optctx's own compilations in an image. Raises what entering raises, with nothing changed.
 void begin_in_task(unsigned image);
+// Called after both. Must not throw or wait.
+void end_call() noexcept;
 // Reports what LLVM did not read in a scope that was left, if the scope asks for that.
 void judge(nanobind::handle scope, bool failed);
 

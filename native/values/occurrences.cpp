@@ -4,12 +4,6 @@
 
 namespace optctx::values {
 
-std::vector<Occurrence> occurrences(const std::string& name, const std::vector<std::optional<std::string>>& texts) {
-    std::vector<Occurrence> values;
-    for (const auto& text : texts) values.push_back({name, text});
-    return values;
-}
-
 void add(Occurrences& occurrences, Kind kind, Occurrence value) {
     switch (kind) {
         case Kind::list:

@@ -16,7 +16,6 @@ struct Occurrence {
     std::optional<std::string> text;
     auto operator<=>(const Occurrence&) const = default;
 };
-std::vector<Occurrence> occurrences(const std::string& name, const std::vector<std::optional<std::string>>& texts);
 
 // All occurrences of an option. The value does not depend on the first ones, which are only counted.
 struct Occurrences {

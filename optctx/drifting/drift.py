@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from optctx.engine.attach import attach
 from optctx.image.loaded import Image
 from optctx.values.read_values import Value
-from optctx.values.states import State, drifted_states, live_state, registered_state
+from optctx.values.states import drifted_states, live_state, registered_state
 from optctx.wording import html_table
 
 _NAMED = 8  # options in a short text
@@ -99,7 +99,8 @@ def drift(image: Image | None = None) -> Drifts:
         option = engine.plan.options[address]
         registered = registered_state(engine, option)
         if state != registered:
-            found.append(_drift(option.name, registered, state))
+            now = state.value, state.occurrences, state.readable
+            found.append(Drift(option.name, registered.value, *now))
     return Drifts({each.name: each for each in sorted(found, key=lambda each: each.name)})
 
 
@@ -108,7 +109,3 @@ def times(count: int) -> str:
     if count == 0:
         return "not given"
     return "given once" if count == 1 else f"given {count} times"
-
-
-def _drift(name: str, registered: State, now: State) -> Drift:
-    return Drift(name, registered.value, now.value, now.occurrences, now.readable)

@@ -123,7 +123,9 @@ class Engine:
             self.survey.stream_table,
             self.plan.readers,
         )
-        _scope_printing(self.space, self.plan)
+        if (printing := self.plan.printing) is not None:
+            debug, debug_only = (self.plan.slots[option.address] for option in printing.options)
+            self.space.scope_debugging(debug, debug_only, printing.types.type_size)
         if self.intercepts:
             configure_bindings(self.index, self.survey.functions.work_calls)
 
@@ -196,14 +198,6 @@ class Clock:
         now = time.perf_counter()
         self.laps[name] = now - self._last
         self._last = now
-
-
-def _scope_printing(space: Space, plan: Plan) -> None:
-    """Limit debug output to the threads that are inside a context with `debug` or `debug-only`."""
-    printing = plan.printing
-    if printing is not None:
-        debug, debug_only = (plan.slots[option.address] for option in printing.options)
-        space.scope_debugging(debug, debug_only, printing.types.type_size)
 
 
 def _trampolines(image: Image, plan: Plan) -> Trampolines:

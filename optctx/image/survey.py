@@ -5,8 +5,8 @@ With the functions of LLVM that optctx calls or stands in front of, found by wha
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple, TypeVar
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from optctx._native import ParserFunction, Symbol
 from optctx.errors import UnsupportedImageError
@@ -33,8 +33,6 @@ from optctx.image.storage_beside import (
     find_state_beside,
     find_stream_table,
 )
-
-T = TypeVar("T")
 
 
 class Survey(NamedTuple):
@@ -71,18 +69,14 @@ def survey(image: Image, of_host: Sequence[Interception]) -> Survey:
     registry = read_registry(image)
     state, missing = find_state_beside(image)
     reporting = find_reporting(image)
-    printing, no_printing = _or_why(lambda: find_printing(image, registry.options))
+    printing, no_printing = None, ""
+    try:
+        printing = find_printing(image, registry.options)
+    except UnsupportedImageError as error:
+        no_printing = str(error)
     table = find_stream_table(image, reporting[0])
     functions = find_functions(image, of_host)
     return Survey(image, registry, state, missing, reporting, printing, no_printing, table, functions)
-
-
-def _or_why(find: Callable[[], T]) -> tuple[T | None, str]:
-    """Return what is found, or why nothing is."""
-    try:
-        return find(), ""
-    except UnsupportedImageError as error:
-        return None, str(error)
 
 
 class Functions(NamedTuple):

@@ -46,16 +46,11 @@ class Layers:
         return cls(engine, engine.space.no_drift(), {}, {})
 
     @classmethod
-    def process_wide(cls, engine: Engine) -> Layers:
-        """Make layers of LLVM's own values at this moment."""
-        return cls(engine, engine.space.drift(), {}, {})
-
-    @classmethod
     def outside(cls, engine: Engine) -> Layers:
         """Make layers of what LLVM reads outside all contexts at this moment."""
         if _native.outside_rule(engine.index) == _native.Outside.defaults:
             return cls.registered(engine)
-        return cls.process_wide(engine)
+        return cls(engine, engine.space.drift(), {}, {})  # LLVM's own values
 
     @classmethod
     def without_owner(cls, engine: Engine) -> Layers:

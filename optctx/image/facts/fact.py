@@ -39,6 +39,11 @@ def named(what: str, *symbols: str) -> Fact[None]:
     return Fact(what, tuple((symbol, None) for symbol in symbols))
 
 
+def exported(symbol: str) -> Fact[None]:
+    """Make a fact of LLVM-C, where a function's name is its symbol."""
+    return named(symbol, symbol)
+
+
 def expected(facts: Iterable[Fact[Any] | Family]) -> str:
     """Name the facts and their symbols, for the reason of a refusal."""
     return "expected " + ", ".join(f"{fact.what} (the symbol {_shown(fact)})" for fact in facts)

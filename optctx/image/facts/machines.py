@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from optctx.image.facts.fact import Family, named
+from optctx.image.facts.fact import Family, exported, named
 
 CONSTRUCTOR: Final = (
     "_ZN4llvm13TargetMachineC1ERKNS_6TargetENS_9StringRefERKNS_6TripleES4_S4_RKNS_13TargetOptionsE"
@@ -22,9 +22,9 @@ CREATE_DATA_LAYOUT: Final = Family(
     "TargetMachine::createDataLayout", "_ZNK4llvm13TargetMachine16createDataLayoutEv"
 )
 LAYOUT_CALLS: Final = {
-    "create_layout": named("LLVMCreateTargetDataLayout", "LLVMCreateTargetDataLayout"),
-    "layout_text": named("LLVMCopyStringRepOfTargetData", "LLVMCopyStringRepOfTargetData"),
-    "dispose_layout": named("LLVMDisposeTargetData", "LLVMDisposeTargetData"),
+    "create_layout": exported("LLVMCreateTargetDataLayout"),
+    "layout_text": exported("LLVMCopyStringRepOfTargetData"),
+    "dispose_layout": exported("LLVMDisposeTargetData"),
 }
 
 # Functions that make the machines of one target each; an llvm::Target has a pointer to its own.
@@ -33,7 +33,7 @@ MAKERS: Final = Family(
 )
 # By the names that LlvmCalls in native/intercept/machine_copies.hpp has for them.
 CALLS: Final = {
-    "dispose": named("LLVMDisposeTargetMachine", "LLVMDisposeTargetMachine"),
+    "dispose": exported("LLVMDisposeTargetMachine"),
     "construct": named("the constructor of llvm::TargetMachine", CONSTRUCTOR),
     "destroy": named("the destructor of llvm::TargetMachine", DESTRUCTOR),
     # The class that every target's derives from: the second name until LLVM 19.
@@ -42,22 +42,18 @@ CALLS: Final = {
         *(f"_ZN4llvm{name}C2{_OF_TARGET}" for name in ("24CodeGenTargetMachineImpl", "17LLVMTargetMachine")),
     ),
     "make_triple": named("the constructor of llvm::Triple", "_ZN4llvm6TripleC1ERKNS_5TwineE"),
-    "first_target": named("LLVMGetFirstTarget", "LLVMGetFirstTarget"),
-    "next_target": named("LLVMGetNextTarget", "LLVMGetNextTarget"),
-    "target": named("LLVMGetTargetMachineTarget", "LLVMGetTargetMachineTarget"),
-    "triple": named("LLVMGetTargetMachineTriple", "LLVMGetTargetMachineTriple"),
-    "cpu": named("LLVMGetTargetMachineCPU", "LLVMGetTargetMachineCPU"),
-    "features": named("LLVMGetTargetMachineFeatureString", "LLVMGetTargetMachineFeatureString"),
-    "set_verbosity": named("LLVMSetTargetMachineAsmVerbosity", "LLVMSetTargetMachineAsmVerbosity"),
+    "first_target": exported("LLVMGetFirstTarget"),
+    "next_target": exported("LLVMGetNextTarget"),
+    "target": exported("LLVMGetTargetMachineTarget"),
+    "triple": exported("LLVMGetTargetMachineTriple"),
+    "cpu": exported("LLVMGetTargetMachineCPU"),
+    "features": exported("LLVMGetTargetMachineFeatureString"),
+    "set_verbosity": exported("LLVMSetTargetMachineAsmVerbosity"),
     # These set what the code generator also sets.
-    "set_fast_isel": named("LLVMSetTargetMachineFastISel", "LLVMSetTargetMachineFastISel"),
-    "set_global_isel": named("LLVMSetTargetMachineGlobalISel", "LLVMSetTargetMachineGlobalISel"),
-    "set_global_isel_abort": named(
-        "LLVMSetTargetMachineGlobalISelAbort", "LLVMSetTargetMachineGlobalISelAbort"
-    ),
-    "set_machine_outliner": named(
-        "LLVMSetTargetMachineMachineOutliner", "LLVMSetTargetMachineMachineOutliner"
-    ),
+    "set_fast_isel": exported("LLVMSetTargetMachineFastISel"),
+    "set_global_isel": exported("LLVMSetTargetMachineGlobalISel"),
+    "set_global_isel_abort": exported("LLVMSetTargetMachineGlobalISelAbort"),
+    "set_machine_outliner": exported("LLVMSetTargetMachineMachineOutliner"),
 }
 
 # What an LLVM may lack. Without the first, machines made before attaching are not used inside scopes.

@@ -10,7 +10,7 @@ import ctypes
 from typing import Any, Final
 
 from optctx._native import Kind
-from optctx.image.facts.fact import Fact, named
+from optctx.image.facts.fact import Fact, exported, named
 
 _REGISTRY = "_ZN4llvm20RegisterRegAllocBaseI{}E8RegistryE"
 # Some compilers put an L before the name of a variable without linkage, others do not.
@@ -158,11 +158,11 @@ END_STREAM: Final = named("the destructor of llvm::raw_fd_ostream", "_ZN4llvm14r
 
 
 def _plain(*symbols: str) -> dict[str, Fact[None]]:
-    return {symbol: named(symbol, symbol) for symbol in symbols}
+    return {symbol: exported(symbol) for symbol in symbols}
 
 
 _MODULE_CONTEXT = "LLVMGetModuleContext"
-MODULE_CONTEXT: Final = named(_MODULE_CONTEXT, _MODULE_CONTEXT)
+MODULE_CONTEXT: Final = exported(_MODULE_CONTEXT)
 
 # In the order of LlvmCalls in native/intercept/runs.hpp.
 INTERCEPTING: Final = tuple(
@@ -209,17 +209,12 @@ COMPILING: Final = {
     "set_diagnostic_handler": DIAGNOSTIC_CALLBACK,
     "instruction_count": INSTRUCTION_COUNT,
     "verify_module": VERIFY_MODULE,
-    **{
-        name: named(symbol, symbol)
-        for name, symbol in (
-            ("error_message", "LLVMGetErrorMessage"),
-            ("dispose_error_message", "LLVMDisposeErrorMessage"),
-            ("diagnostic_handler", "LLVMContextGetDiagnosticHandler"),
-            ("diagnostic_severity", "LLVMGetDiagInfoSeverity"),
-            ("diagnostic_description", "LLVMGetDiagInfoDescription"),
-            ("dispose_message", "LLVMDisposeMessage"),
-        )
-    },
+    "error_message": exported("LLVMGetErrorMessage"),
+    "dispose_error_message": exported("LLVMDisposeErrorMessage"),
+    "diagnostic_handler": exported("LLVMContextGetDiagnosticHandler"),
+    "diagnostic_severity": exported("LLVMGetDiagInfoSeverity"),
+    "diagnostic_description": exported("LLVMGetDiagInfoDescription"),
+    "dispose_message": exported("LLVMDisposeMessage"),
 }
 
 # The types of options, as the names of their vtables have them.
