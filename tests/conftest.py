@@ -95,6 +95,12 @@ def attached() -> None:
 
 
 @pytest.fixture
+def few_rounds(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Candidates are timed in three rounds: for a test in which no figure counts."""
+    monkeypatch.setattr("optctx.lab.timing.bench._LEAST_ROUNDS", 3)
+
+
+@pytest.fixture
 def collected() -> None:
     """What earlier tests left as garbage has ended, such as bindings that this one counts."""
     gc.collect()

@@ -25,6 +25,7 @@ from tests.support.processes import output_of
 
 ROOT = pathlib.Path(__file__).parents[2]
 PARTS = ("core", "irreader", "passes")
+OTHER = ("-Wl,-Bsymbolic-functions", *PARTS, "nvptx")  # another LLVM, as distributions link theirs
 CONFIG = shutil.which("llvm-config-19")
 KERNELS = ("kernel.ll", "tuning/hash.ll", "tuning/matmul.ll")
 

@@ -181,12 +181,10 @@ def cpp_code_names_the_image_that_it_means(two: Two, expected: Digests) -> None:
     assert cpp.look_up_at(its, b"unroll-count") == b"=0"
 
 
-EITHER_WAY: tuple[Part, ...] = (
+PARTS: tuple[Part, ...] = (
     each_image_has_an_engine_of_its_own,
     detaching_from_one_image_leaves_the_other_attached,
     cpp_code_names_the_image_that_it_means,
-)
-BY_THREADS: tuple[Part, ...] = (
     contexts_of_another_image_say_where_they_cannot_be_used,
     recordings_of_both_images_do_not_mix,
     partial(a_task_takes_its_scopes_of_both_images_along, follows=False),
@@ -194,22 +192,12 @@ BY_THREADS: tuple[Part, ...] = (
 )
 
 
-@alone(seconds=120)
-def each_in_a_child(copy: pathlib.Path, expected: Digests, parts: str) -> None:
-    """Run the parts of that name in children of a process that has attached to both images."""
-    two = attach_two(copy)
-    for part in globals()[parts]:
-        in_child(partial(part, two, expected))
-
-
+@alone
 def test_two_images_in_one_process(copy: pathlib.Path, second_digests: Digests) -> None:
-    each_in_a_child(copy=copy, expected=second_digests, parts="EITHER_WAY")
-
-
-def test_two_images_whose_threads_see_values_of_their_own(
-    copy: pathlib.Path, second_digests: Digests
-) -> None:
-    each_in_a_child(copy=copy, expected=second_digests, parts="BY_THREADS")
+    """Each part in a child of a process that has attached to both."""
+    two = attach_two(copy)
+    for part in PARTS:
+        in_child(partial(part, two, second_digests))
 
 
 @alone

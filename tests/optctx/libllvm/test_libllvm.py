@@ -31,6 +31,7 @@ from tests.support.audit import audit
 from tests.support.ir_texts import COUNTED, SCALE, X86
 from tests.support.own_llvm import (
     KERNELS,
+    OTHER,
     PARTS,
     ROOT,
     compiled,
@@ -243,7 +244,7 @@ def test_no_read_is_missed(library: str) -> None:
 @forked
 def test_three_llvms_in_nested_scopes_each_read_their_own(library: str) -> None:
     """Beside llvmlite's, two that differ in how they are linked."""
-    other = link("-Wl,-Bsymbolic-functions", *PARTS, "x86")
+    other = link(*OTHER)
     first, second = libllvm.open(library), libllvm.open(other)
     images: tuple[Any, ...] = (None, first.image, second.image)
 

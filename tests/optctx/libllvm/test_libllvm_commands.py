@@ -38,7 +38,7 @@ def kernels(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pathlib.Path("counted.ll").write_text(COUNTED)
     pathlib.Path("scale.ll").write_text(SCALE)
     pathlib.Path("sum.ll").write_text(FLOATS)
-    pathlib.Path("sum_harness.py").write_text(f"{HARNESS}{LOOSE}seconds = 0.1\n")
+    pathlib.Path("sum_harness.py").write_text(f"{HARNESS}{LOOSE}seconds = 0.01\n")
 
 
 def digests(library: str, ir: str, sets: Sequence[Sequence[str]]) -> list[str]:
@@ -126,12 +126,12 @@ def test_the_command_lists_its_options_and_compares_them_with_llvmlites(
 def test_a_ranking_tries_what_it_reads(
     library: str, kernels: None, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    words = ["rank", "counted.ll", "--only", "*unroll*", "--set", "regalloc=basic"]
+    words = ["rank", "counted.ll", "--only", "unroll-[cr]*", "--set", "regalloc=basic"]
     own = [*words, "--llvm", library, "--format", "json", "--verify", "--keep", "trials"]
     assert main(own) == 0
     found = json.loads(capsys.readouterr().out)
     trials = [trial for each in found["options"] for trial in each["trials"]]
-    assert len(trials) > 10
+    assert len(trials) > 2
     assert {trial["agrees"] for trial in trials} == {True}
     done = [trial for trial in trials if trial["state"] == "ok"]
     alone = digests(library, COUNTED, [["-regalloc=basic", *options_of(trial)] for trial in done])
@@ -145,15 +145,15 @@ def test_a_ranking_tries_what_it_reads(
 def test_a_search_compiles_with_it_and_its_study_goes_on_with_no_other(
     library: str, kernels: None, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    words = ["tune", "scale.ll", "--try", "unroll-count=1..4", "--try", "force-vector-width=1,4"]
+    words = ["tune", "scale.ll", "--try", "unroll-count=1,4", "--try", "force-vector-width=1,4"]
     words += ["--storage", "study"]
     own = [*words, "--llvm", library]
     assert main([*own, "--format", "json"]) == 0
     found = json.loads(capsys.readouterr().out)
-    assert len(found["trials"]) == 8
+    assert len(found["trials"]) == 4
     alone = digests(library, SCALE, [options_of(trial) for trial in found["trials"]])
     assert [trial["attributes"]["digest"] for trial in found["trials"]] == alone
-    assert len(set(alone)) > 4
+    assert len(set(alone)) > 2
     best = [f"-{name}={text}" for name, text in found["minimised"].items()]
     assert digests(library, SCALE, [best]) == [found["best"]["attributes"]["digest"]]
     assert main(words) == 2
@@ -181,6 +181,7 @@ def test_a_search_chooses_among_its_options(
     ]
 
 
+@pytest.mark.usefixtures("few_rounds")
 @forked
 def test_run_times_are_of_its_objects(
     library: str, kernels: None, capsys: pytest.CaptureFixture[str]

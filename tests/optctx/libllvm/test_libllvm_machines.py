@@ -12,7 +12,7 @@ from optctx.compiling import FreshProcess, Job
 from optctx.engine.attach import attach
 from optctx.libllvm import TargetMachine
 from tests.support.ir_texts import COUNTED
-from tests.support.own_llvm import PARTS, link, needs_archives
+from tests.support.own_llvm import OTHER, link, needs_archives
 from tests.support.processes import forked
 
 EMPTY = "define void @f() {\n ret void\n}"
@@ -69,7 +69,7 @@ def test_a_machine_whose_data_layout_would_differ_is_refused() -> None:
     """LLVM's function is inline, so nothing tells who asks for it the layout of the values in force. The one
     that makes the options of machines is inline here, too: those of an older machine are not known.
     """
-    llvm = libllvm.open(link(*PARTS, "nvptx"))
+    llvm = libllvm.open(link(*OTHER))
     make = partial(llvm.target_machine, "nvptx64-nvidia-cuda", "sm_50")
     old, older, short = make(), make(), OptionContext(nvptx_short_ptr=True, image=llvm.image)
     machine = make()

@@ -55,6 +55,7 @@ def test_what_candidates_do_reaches_neither_each_other_nor_this_process(tmp_path
     assert process_state() == before
 
 
+@pytest.mark.usefixtures("few_rounds")
 def test_what_dies_only_while_it_is_timed_is_a_row_as_well(tmp_path: pathlib.Path) -> None:
     """The first call is right; the third crashes."""
     third = (

@@ -73,6 +73,7 @@ def test_an_object_with_twice_the_work_takes_twice_as_long(tmp_path: pathlib.Pat
     assert str(back).startswith("no gain: 0.")
 
 
+@pytest.mark.usefixtures("few_rounds")
 def test_many_candidates_are_timed_in_groups_equal_ones_once_and_wrong_ones_never(
     tmp_path: pathlib.Path,
 ) -> None:
@@ -94,6 +95,7 @@ def test_many_candidates_are_timed_in_groups_equal_ones_once_and_wrong_ones_neve
     assert str(second).startswith("no gain: the returned value is 0")
 
 
+@pytest.mark.usefixtures("few_rounds")
 def test_arrays_are_restored_before_each_sample(tmp_path: pathlib.Path) -> None:
     """The kernel divides by zero where it finds what it has left."""
     spoils = loop(

@@ -101,6 +101,7 @@ def test_a_row_says_what_it_comes_to() -> None:
     assert found.cells()[1][1:] == ("1.800 (1.700 to 1.900)", "1 µs (0.9 to 2)", "-a")
 
 
+@pytest.mark.usefixtures("few_rounds")
 def test_an_output_that_differs_is_said_and_a_tolerance_allows_it(
     tmp_path: pathlib.Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -115,6 +116,7 @@ def test_an_output_that_differs_is_said_and_a_tolerance_allows_it(
     assert "wrong result" not in capfd.readouterr().out
 
 
+@pytest.mark.usefixtures("few_rounds")
 def test_without_a_harness_one_to_fill_in_is_printed(kernel: str, capfd: pytest.CaptureFixture[str]) -> None:
     pathlib.Path("sum_harness.py").write_text(
         ""

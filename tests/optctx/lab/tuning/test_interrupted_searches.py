@@ -46,6 +46,7 @@ def run(words: list[str], capfd: pytest.CaptureFixture[str]) -> tuple[str, str]:
     return capfd.readouterr()
 
 
+@pytest.mark.usefixtures("few_rounds")
 def test_text_and_json_say_how_far_a_search_by_run_time_came(
     timed: list[str],
     tmp_path: pathlib.Path,

@@ -52,6 +52,7 @@ def test_a_run_time_is_searched_for_gains_alone() -> None:
         objective_named("time:max")
 
 
+@pytest.mark.usefixtures("few_rounds")
 def test_run_times_of_another_processor_are_not_of_the_same_search(
     tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -67,6 +68,7 @@ def test_run_times_of_another_processor_are_not_of_the_same_search(
         tuned(**arguments)
 
 
+@pytest.mark.usefixtures("few_rounds")
 def test_a_wrong_result_is_a_row(tmp_path: pathlib.Path) -> None:
     """Without a tolerance, sums in another order are wrong."""
     objective = RunTime(kernel=sum_of_floats(tmp_path, "", seconds=0.01))

@@ -60,7 +60,7 @@ def search_until_killed(place: str, trials: int) -> None:
     wait_for(lambda: not of_session(pid))
 
 
-@pytest.mark.parametrize("scheme", ["", "sqlite:///"])
+@pytest.mark.parametrize("scheme", ["", pytest.param("sqlite:///", marks=pytest.mark.long)])
 def test_a_study_that_is_killed_twice_has_each_trial_once(scheme: str, tmp_path: pathlib.Path) -> None:
     """What ran when it was killed is done again, and counts once."""
     place = f"{scheme}{tmp_path / 'study'}"
