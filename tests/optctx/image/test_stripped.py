@@ -169,6 +169,7 @@ def steps_of(library: Library, name: str) -> list[Any] | None:
 def test_what_is_said_of_a_call_is_true_on_every_path(traced: Library) -> None:
     assert steps_of(traced, "straight") == [("two", "one"), ("argument 0", "one"), (None, 24)]
     assert steps_of(traced, "joined") == [("argument 0", None)]
+    assert steps_of(traced, "jumped_to") == [("argument 0", None)]
     assert steps_of(traced, "repeated") == [("argument 0", None)]
     assert steps_of(traced, "overwritten") == [(None, "argument 1"), (None, None)]
     assert steps_of(traced, "halves") == [("one", None), ("one", None)]

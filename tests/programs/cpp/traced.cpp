@@ -46,6 +46,17 @@ two: .quad 2
     ret
     over joined
 
+    function jumped_to
+    test %edx, %edx
+    je 2f
+    lea one(%rip), %rsi
+    jmp 1f
+2:  lea two(%rip), %rsi
+    jmp 1f
+1:  call __cxa_atexit@PLT
+    ret
+    over jumped_to
+
     function repeated
     lea one(%rip), %rbx
     mov %rdi, %r12
