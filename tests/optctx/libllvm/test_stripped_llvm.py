@@ -11,20 +11,20 @@ from functools import partial
 import pytest
 
 import optctx
-from optctx import OptctxError, OptionContext, libllvm, registry
+from optctx import OptionContext, libllvm, registry
 from optctx.compiling import FreshProcess, Job, compile_job
 from optctx.image.loaded import Image
 from optctx.libllvm import LibLLVM
 from tests.support.audit import audit
 from tests.support.ir_texts import COUNTED
 from tests.support.own_llvm import (
-    CONFIG,
     KERNELS,
     ROOT,
     claims_of,
     compiled,
     error_of,
     in_new_process,
+    needs_archives,
     set_by_llvm,
 )
 from tests.support.processes import forked
@@ -38,7 +38,6 @@ SETS: tuple[tuple[str, ...], ...] = (
     ("-enable-gvn-hoist", "-enable-loopinterchange"),
 )
 INSTALLED = [each for each in libllvm.installed() if each.version and not each.problem]
-needs_archives = pytest.mark.skipif(CONFIG is None, reason="needs LLVM's archives (Debian: llvm-19-dev, g++)")
 
 
 @pytest.fixture(scope="module")
@@ -132,10 +131,7 @@ def in_scopes(llvm: LibLLVM) -> None:
 )
 @forked
 def test_one_that_is_installed_compiles_as_fresh_processes_do(installed: libllvm.Installed) -> None:
-    try:
-        llvm = libllvm.open(installed.path)
-    except OptctxError as error:
-        pytest.skip(str(error))
+    llvm = libllvm.open(installed.path)
     threads, refused = limits_of(llvm.image)
     assert refused < 0.05 * (threads + refused)
     assert optctx.info(llvm.image)["error"] is None
