@@ -8,7 +8,7 @@ run only while it is loaded, and what it reports through. What does not follow i
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 
 from optctx._native import (
@@ -39,6 +39,8 @@ from optctx.image.facts.mangled_names import (
     INITIALISER,
     INSTALL_ERROR_HANDLER,
     ONCE_FUNCTION,
+    PASS_REMARKS,
+    PASS_REMARKS_BYTES,
     RESET_OPTION,
     STREAM_TABLE,
     VTABLE,
@@ -118,11 +120,13 @@ class _Proof:
     def symbols(self) -> tuple[_Added, ...]:
         """Return all that is proven, in an order that is the same for each process."""
         starts = self._run_at_load()
-        options = list(self._options(self._registered_for_exit(starts)))
+        calls = self._calls_at_load(starts)
+        options = list(self._options(_destroyed(calls, self._at_exit)))
         return (
             *(self._added(INITIALISER, each.address, each.size, True) for each in starts),
             *options,
             *(self._tables[at] for at in sorted(self._tables)),
+            *self._guards(calls),
             *self._reporting(),
             *self._once_flag(),
         )
@@ -141,15 +145,18 @@ class _Proof:
             if each is not None and each.address in called and self._image.named(each.name) is None
         ]
 
-    def _registered_for_exit(self, starts: Iterable[Symbol]) -> dict[int, int]:
-        """Map each static object that is destroyed at the end of the process to its destructor."""
-        return {
-            step.second.constant: step.first.constant
-            for function in starts
-            for step in trace(self._image, function) or ()
-            if step.kind == StepKind.call and step.target in self._at_exit
-            if step.first.constant is not None and step.second.constant is not None
-        }
+    def _calls_at_load(self, starts: Sequence[Symbol]) -> list[Step]:
+        """List the calls of functions that run at load, and of what they call: MC makes its options there."""
+        image = self._image
+        calls = self._calls(starts)
+        called = {step.target for step in calls if image.contains(step.target)}
+        functions = [image.function_at(address) for address in sorted(called)]
+        calls += self._calls([each for each in functions if each is not None and each.address in called])
+        return calls
+
+    def _calls(self, functions: Iterable[Symbol]) -> list[Step]:
+        steps = [step for each in functions for step in trace(self._image, each) or ()]
+        return [step for step in steps if step.kind == StepKind.call]
 
     def _options(self, destroyed: Mapping[int, int]) -> Iterator[_Added]:
         """Find the options that are objects of their own: which their class's destructor destroys at exit."""
@@ -175,6 +182,14 @@ class _Proof:
                 if address + size > following or image.object_at(address + size - 1) is not None:
                     raise MisfitError(f"the option at {address:#x} has no room for {size} bytes")
                 yield self._added("", address, size)
+                if PASS_REMARKS in self._tables.get(vtable, ("",))[0]:
+                    yield from self._variable(address, size, destroyed)
+
+    def _variable(self, address: int, size: int, destroyed: Mapping[int, int]) -> Iterator[_Added]:
+        """Find what `cl::location` of a `pass-remarks` option points at, an object of its own as well."""
+        found = [word for word in load_words(address, size // WORD, "an option") if word in destroyed]
+        if len(found) == 1 and self._image.object_at(found[0] + PASS_REMARKS_BYTES - 1) is None:
+            yield self._added("", found[0], PASS_REMARKS_BYTES)
 
     def _size_of(self, destructor: int, most: int = _MOST_BYTES) -> int | None:
         """Return the bytes of the objects that a deleting destructor frees, if it says so."""
@@ -248,12 +263,17 @@ class _Proof:
             words = load_words(table.address + TABLE_HEAD, _STREAM_DELETING + 1, table.name)
             if (size := self._size_of(words[_STREAM_DELETING])) is not None:
                 yield self._added(ERRS_STREAM.names[0][0], call_pointer(stream.address), size)
-            guards = self._constants(ERRS, GUARD_ACQUIRE)
-            yield from (self._added(GUARD, guard, WORD) for guard in guards)
+            yield from self._guards(step for step in _steps(self._image, ERRS) if step.kind == StepKind.call)
         stores = [step for step in _steps(self._image, INSTALL_ERROR_HANDLER) if step.kind == StepKind.store]
         if [step.first.argument for step in stores] == [0, 1]:
             for fact, step in zip((ERROR_HANDLER, ERROR_HANDLER_DATA), stores, strict=True):
                 yield self._added(fact.names[0][0], step.target, WORD)
+
+    def _guards(self, calls: Iterable[Step]) -> Iterator[_Added]:
+        """Find what static variables of functions are guarded by, which is no array."""
+        acquire = self._called(GUARD_ACQUIRE)
+        found = {step.first.constant for step in calls if step.target in acquire} - {None}
+        yield from (self._added(GUARD, guard or 0, WORD) for guard in sorted(found, key=str))
 
     def _once_flag(self) -> Iterator[_Added]:
         """Find what keeps LLVM from copying `regalloc` again: the word that one function hands on."""
@@ -267,6 +287,16 @@ class _Proof:
         calls = [step for step in _steps(self._image, fact) if step.kind == StepKind.call]
         found = [step.first.constant for step in calls if step.target in targets]
         return [each for each in found if each is not None]
+
+
+def _destroyed(calls: Iterable[Step], at_exit: Container[int]) -> dict[int, int]:
+    """Map each static object that is destroyed at the end of the process to its destructor."""
+    return {
+        step.second.constant: step.first.constant
+        for step in calls
+        if step.target in at_exit
+        if step.first.constant is not None and step.second.constant is not None
+    }
 
 
 def _text(address: int) -> str:

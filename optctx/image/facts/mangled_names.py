@@ -270,6 +270,10 @@ ALIAS: Final = "_ZTVN4llvm2cl5aliasE"
 OPT: Final = r"_ZTVN4llvm2cl3optI(?P<type>.+?)Lb(?P<external>[01])E(?P<parser>.+)EE"
 LIST: Final = r"_ZTVN4llvm2cl(?P<class>4list|4bits)I(?P<type>.+)EE"
 
+# The type behind `pass-remarks` and its kin, in the name of their class: {std::shared_ptr<Regex>}.
+PASS_REMARKS: Final = "N12_GLOBAL__N_114PassRemarksOptE"
+PASS_REMARKS_BYTES: Final = 16
+
 # A constructor of an option. Compilers make one for a static option of a function: it names that option.
 OPTION_CONSTRUCTOR: Final = r"_ZN4llvm2cl((3opt|4list|4bits)I.*E|5alias)C[12]I"
 

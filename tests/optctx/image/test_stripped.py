@@ -57,6 +57,11 @@ def test_a_stripped_library_proves_what_its_symbols_say(small: pathlib.Path, tmp
         assert optctx.info(stripped)["images"][0]["symbols"] == "stripped"
         readers = attach(stripped).options["own-count"].readers
         assert readers == ("values_seen",), "what is exported has its name"
+        pattern_seen = ctypes.CDLL(stripped.path).pattern_seen
+        pattern_seen.restype = ctypes.c_char_p
+        with optctx.OptionContext({"remarks": "inline"}, image=stripped):
+            assert pattern_seen() == b"inline"
+        assert pattern_seen() == b""
 
     compared(small, strip(small, tmp_path / "stripped.so"), check)
 

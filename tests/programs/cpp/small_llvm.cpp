@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -299,6 +300,12 @@ static struct {
     unsigned other = 8;
 } Pair;
 static unsigned OwnVariable = 9;
+// As LLVM makes MC's options: in a function that runs at load and later.
+[[gnu::noinline]] static const cl::opt<unsigned>& made() {
+    static const cl::opt<unsigned> option("made-in-function", 10);
+    return option;
+}
+[[maybe_unused]] static const bool makes = (made(), true);
 static cl::opt<unsigned, true> OwnLocation("own-location", OwnVariable);
 static unsigned called;
 static void call_back(const unsigned& value) { called = value; }
@@ -313,7 +320,7 @@ extern "C" void values_seen(unsigned of_table, char* text, std::size_t room) {
     std::string seen = std::to_string(ExportedCount) + " " + std::to_string(ExportedVariable) + " " +
                        std::to_string(OwnCount) + " " + std::to_string(*OptionTable[of_table]) + " " +
                        std::to_string(WithCallback + called) + " " + str(ExportedText) + " " + str(OwnText);
-    if (of_table > 1) seen += std::to_string(Pair.option + Pair.other + OwnVariable);
+    if (of_table > 1) seen += std::to_string(Pair.option + Pair.other + OwnVariable + made());
     for (const Text& each : OwnTexts.values()) seen += " " + str(each);
     std::snprintf(text, room, "%s", seen.c_str());
 }
@@ -378,4 +385,19 @@ extern "C" const char* pattern_seen() {
 }
 
 extern "C" long patterns_alive() { return std::__1::shared_count::live; }
+#else
+namespace {
+struct PassRemarksOpt {
+    std::shared_ptr<Text> pattern;
+};
+}  // namespace
+template <>
+bool cl::opt<PassRemarksOpt, true, cl::parser<Text>>::handleOccurrence(unsigned, StringRef, StringRef text) {
+    location_->pattern = std::make_shared<Text>(text.data, text.size);
+    return false;
+}
+static PassRemarksOpt Pattern, Missed;
+static cl::opt<PassRemarksOpt, true, cl::parser<Text>> Remarks("remarks", Pattern), OfMissed("remarks-missed", Missed);
+
+extern "C" const char* pattern_seen() { return Pattern.pattern ? Pattern.pattern->data() : ""; }
 #endif
