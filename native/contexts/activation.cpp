@@ -4,6 +4,7 @@
 #include "os/fork_locks.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cstddef>
 #include <cstring>
 #include <utility>
@@ -49,10 +50,17 @@ private:
 
 auto& idle = *new Pool;  // outlives every thread
 
+std::atomic<std::uint64_t> made_so_far{0};
+constexpr unsigned entry_bits = 36;  // of the number of an entry, for those of one activation
+
 }  // namespace
 
 Activation::Activation(values::Space& space, std::vector<void*> values, Context* owner, views::Reads* reads)
-    : space_(space), owner_(owner), reads_(reads), storage_(space, std::move(values)) {
+    : space_(space),
+      owner_(owner),
+      reads_(reads),
+      storage_(space, std::move(values)),
+      entry_((made_so_far.fetch_add(1) + 1) << entry_bits) {
     storage_.lead(owner, reads);
 }
 
@@ -62,6 +70,7 @@ Activation::~Activation() {
 
 void Activation::reset() {
     storage_.reset();
+    ++entry_;
     if (reads_ != nullptr) space_.layout()->poison(storage_.view(), reads_, nullptr);
 }
 

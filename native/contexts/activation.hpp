@@ -32,6 +32,8 @@ public:
 
     // Discard what LLVM wrote since the last reset, and poison the readers whose marks have been cleared.
     void reset();
+    // Return a number that no other entry into a context has.
+    std::uint64_t entry() const noexcept { return entry_; }
     // Return whether LLVM has written to options or their variables since the last reset.
     bool written() const noexcept { return storage_.is_written(); }
     views::View view() noexcept { return storage_.view(); }
@@ -56,6 +58,7 @@ private:
     Context* owner_;
     views::Reads* reads_;
     Storage storage_;
+    std::uint64_t entry_;
     std::shared_ptr<Context> adopted_;
     Given given_;
     bool raises_flag_ = false;

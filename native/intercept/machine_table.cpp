@@ -7,9 +7,11 @@
 namespace optctx::machine {
 
 // Call the next two with the lock held.
-bool Table::made_in(const void* machine, const std::string& key) const noexcept {
+bool Table::made_in(const void* machine, const Values& values) const noexcept {
     const auto found = known_.find(machine);
-    return found == known_.end() ? key == outside : found->second.key == key;
+    if (found == known_.end()) return values.key.empty();
+    const auto& made = found->second.values;
+    return made && made->key == values.key && (made->entry == 0 || made->entry == values.entry);
 }
 
 std::vector<void*> Table::take_all(const void* machine) {
@@ -21,10 +23,10 @@ std::vector<void*> Table::take_all(const void* machine) {
     return variants;
 }
 
-std::vector<void*> Table::add(const void* machine, const std::string& key, Made made, const void* like) {
-    Known known{key, std::move(made)};
+std::vector<void*> Table::add(const void* machine, const Values& values, Made made, const void* like) {
+    Known known{values, std::move(made)};
     const std::lock_guard lock(mutex_);
-    if (like != nullptr && !made_in(like, key)) known.key.reset();
+    if (like != nullptr && !made_in(like, values)) known.values.reset();
     std::swap(known_[machine], known);  // what was known is destroyed after the lock is released: that calls LLVM
     return take_all(machine);
 }
@@ -49,7 +51,13 @@ std::vector<void*> Table::clear() noexcept {
 
 void Table::spoil(const void* machine) noexcept {
     const std::lock_guard lock(mutex_);
-    if (const auto found = known_.find(machine); found != known_.end()) found->second.key.reset();
+    if (const auto found = known_.find(machine); found != known_.end()) found->second.values.reset();
+}
+
+void Table::settle(const void* machine) noexcept {
+    const std::lock_guard lock(mutex_);
+    if (const auto found = known_.find(machine); found != known_.end() && found->second.values)
+        found->second.values->entry = 0;
 }
 
 Made Table::learn(const void* machine, const Made& found) {
@@ -61,12 +69,13 @@ Made Table::learn(const void* machine, const Made& found) {
     return made;
 }
 
-void* Table::take(void* machine, const std::string& key) noexcept {
+void* Table::take(void* machine, const Values& values) noexcept {
     const std::lock_guard lock(mutex_);
-    if (made_in(machine, key)) return machine;
+    if (made_in(machine, values)) return machine;
     // The newest are at the end, and a context is usually re-entered soon.
-    const auto found = std::find_if(idle_.rbegin(), idle_.rend(),
-                                    [&](const Idle& idle) { return idle.machine == machine && idle.key == key; });
+    const auto found = std::find_if(idle_.rbegin(), idle_.rend(), [&](const Idle& idle) {
+        return idle.machine == machine && idle.key == values.key;
+    });
     if (found == idle_.rend()) return nullptr;
     void* variant = found->variant;
     idle_.erase(std::next(found).base());

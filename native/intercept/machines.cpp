@@ -47,7 +47,12 @@ struct Thread {
 
 thread_local Thread thread;
 
-std::string key_of(const contexts::Context* context) { return context == nullptr ? outside : context->key(); }
+std::string key_of(const contexts::Context* context) { return context == nullptr ? "" : context->key(); }
+
+Values values_in_force(unsigned image) {
+    const contexts::Activation* activation = scopes::seen(image).activation;
+    return activation == nullptr ? Values{} : Values{activation->shown().key(), activation->entry()};
+}
 
 void* original_of(void* machine) noexcept {
     for (const Taken& each : thread.taken)
@@ -84,7 +89,7 @@ void* find_or_take(unsigned image, void* machine, const contexts::Context* conte
     const std::int32_t level = facts->level(original);
     const Made made = table.learn(original, Made{.level = level});
     taken.kept = context == nullptr || !reads_are_watched(*context);
-    void* kept = taken.kept ? table.take(original, key_of(context)) : nullptr;
+    void* kept = taken.kept ? table.take(original, values_in_force(image)) : nullptr;
     taken.machine = kept != nullptr ? kept : make(images[image], original, made);
     if (taken.machine != original) facts->carry(original, taken.machine);
     taken.done = true;
@@ -100,8 +105,8 @@ void begin(unsigned image, const void* machine, const void* options) noexcept {
         if (like != nullptr) made.options = table.learn(like, {}).options;
         if (made.options == nullptr)
             made.options = like == nullptr ? std::make_shared<const Options>(*facts, options) : facts->options_of(like);
-        const std::string key = key_of(scopes::current_context(image));
-        for (void* variant : table.add(machine, key, std::move(made), like)) facts->llvm().dispose(variant);
+        const Values values = values_in_force(image);
+        for (void* variant : table.add(machine, values, std::move(made), like)) facts->llvm().dispose(variant);
     } catch (const std::exception&) {  // out of memory: treat the machine as unknown
         table.remove(machine);
     }
@@ -110,7 +115,10 @@ void begin(unsigned image, const void* machine, const void* options) noexcept {
 void give_back(const Taken& taken) noexcept {
     auto& [facts, tell_cannot_make, table] = images[taken.image];
     if (taken.machine == taken.original) {
-        if (!taken.kept) table.spoil(taken.original);
+        if (taken.kept)
+            table.settle(taken.original);
+        else
+            table.spoil(taken.original);
         return;
     }
     void* left = taken.machine;

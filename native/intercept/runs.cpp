@@ -137,9 +137,9 @@ bool add_attributes(Run& run, Subject kind, void* subject, void* machine) {
 }
 
 // Returns false if entering fails. Must not throw: frames of LLVM and of the thunk are below.
-bool enter(const std::shared_ptr<contexts::Context>& context, void* owner) {
+bool enter(const std::shared_ptr<contexts::Context>& context, void* owner, const void* work = nullptr) {
     try {
-        scopes::show_instead(context, owner);
+        scopes::show_instead(context, owner, work);
         return true;
     } catch (const std::exception& error) {
         images[context->space().image()].judge.cannot_enter(owner, error.what());
@@ -150,8 +150,10 @@ bool enter(const std::shared_ptr<contexts::Context>& context, void* owner) {
 void end(Run& run) {
     if (run.entered != nullptr) scopes::end_instead();
     if (run.attributes == nullptr) return;
-    for (const auto& [text, resolved] : *run.attributes)
+    for (const auto& [text, resolved] : *run.attributes) {
+        scopes::end_work(&resolved);
         if (resolved.owner != nullptr) scopes::add_orphan(resolved.owner);
+    }
 }
 
 std::uint64_t machine_in_force(unsigned image, std::uint64_t address) noexcept {
@@ -247,7 +249,8 @@ bool begin_function(RunState& now, void* function) {
     if (!now.functions.empty() && now.functions.back() == function) return false;  // a nested pass manager
     const auto found = run.attributes->find(attribute_of(images[run.image].llvm, function).data());
     if (found == run.attributes->end() || found->second.answer != Resolved::Answer::context) return false;
-    if (!enter(found->second.context, found->second.owner)) return false;
+    // What LLVM writes while it makes the subtarget of such functions holds for all of them, in every pass.
+    if (!enter(found->second.context, found->second.owner, &found->second)) return false;
     now.functions.push_back(function);
     now.steps.push_back({Step::Kind::function, static_cast<std::uint8_t>(run.image)});
     return true;

@@ -83,6 +83,11 @@ std::tuple<nb::object, bool, nb::object> values_here(unsigned image) {
     return {to_bytes(context->key()), is_watched || scopes::wrote(image), object_or_none(scopes::seen(image).owner)};
 }
 
+std::pair<std::uint64_t, bool> entry_here(unsigned image) {
+    const contexts::Activation* activation = scopes::seen(views::checked_image(image)).activation;
+    return {activation == nullptr ? 0 : activation->entry(), scopes::wrote(image)};
+}
+
 std::size_t set_outside_rule(unsigned image, bind::Outside rule, std::shared_ptr<contexts::Context> defaults,
                              const nb::object& owner) {
     std::unique_ptr<const bind::Binding> binding;
@@ -211,6 +216,9 @@ void add_bind(nb::module_& m) {
           "Return (what tells apart the values that LLVM reads on this thread, or None outside every context; whether "
           "what was made under equal values has to be made anew, to be right and to have its reads seen; the owner of "
           "the context or None).");
+    m.def("entry_here", &entry_here, "image"_a,
+          "Return (the number of this thread's entry into the context that LLVM reads, or 0; whether LLVM has written "
+          "to options in it).");
     m.def(
         "run_early",
         [](unsigned image, std::uintptr_t subject, bind::Subject kind, nb::handle function, const nb::args& arguments) {

@@ -35,6 +35,14 @@ struct Instead {
     void* owner;
     Activated activation;
     std::uint64_t number;  // of a scope of C++ code; 0: LLVM's own work
+    const void* work = nullptr;
+};
+
+// The activation that parts of some work see, one after the other. Null while one of them sees it.
+struct Kept {
+    const void* work;
+    std::shared_ptr<contexts::Context> context;
+    Activated activation;
 };
 
 // A call into LLVM that shows another mark than the thread did before.
@@ -58,6 +66,7 @@ struct Thread {
     std::vector<Mark*> entered;  // and not left, in this order
     std::vector<Carried> carried;
     std::vector<Instead> instead;
+    std::vector<Kept> kept;
     std::vector<Call> bridged;
     Mark* shown = nullptr;     // entered here, carried, or the shown one of a call
     std::uint32_t images = 0;  // a bit for each image of which this thread has shown anything
@@ -161,12 +170,23 @@ struct Thread {
         return std::any_of(instead.begin(), instead.end(), [mark](const Instead& each) { return each.mark == mark; });
     }
 
-    void add_instead(const std::shared_ptr<contexts::Context>& context, void* owner, std::uint64_t number) {
+    void add_instead(const std::shared_ptr<contexts::Context>& context, void* owner, std::uint64_t number,
+                     const void* work = nullptr) {
         instead.reserve(instead.size() + 1);
         const unsigned image = context->space().image();
-        instead.push_back({shown, context, owner, contexts::acquire(*context), number});
+        instead.push_back({shown, context, owner, take(context, work), number, work});
         count(image);
         set(image, find(image, shown));
+    }
+    Activated take(const std::shared_ptr<contexts::Context>& context, const void* work) {
+        if (work == nullptr) return contexts::acquire(*context);
+        Kept* own = find_kept(work);
+        if (own == nullptr) own = &kept.emplace_back(work, context, nullptr);
+        return own->activation != nullptr ? std::move(own->activation) : contexts::acquire(*context);
+    }
+    Kept* find_kept(const void* work) noexcept {
+        const auto at = std::find_if(kept.begin(), kept.end(), [work](const Kept& each) { return each.work == work; });
+        return at == kept.end() ? nullptr : &*at;
     }
 
     void remove(std::vector<Instead>::iterator at) noexcept {
@@ -174,7 +194,9 @@ struct Thread {
         instead.erase(at);
         show(shown);
         count_out(gone.context->space().image());
-        contexts::release(std::move(gone.activation));
+        if (gone.work != nullptr && gone.activation->adopted() == nullptr)
+            if (Kept* own = find_kept(gone.work)) std::swap(own->activation, gone.activation);
+        if (gone.activation != nullptr) contexts::release(std::move(gone.activation));
     }
 
     // Whether nothing of its task is inside the scope.
@@ -197,6 +219,13 @@ struct Thread {
         contexts::release(std::move(left));
     }
 
+    void end_work(const void* work) noexcept {
+        Kept* own = find_kept(work);
+        if (own == nullptr) return;
+        if (own->activation != nullptr) contexts::release(std::move(own->activation));
+        kept.erase(kept.begin() + (own - kept.data()));
+    }
+
     void leave_all() noexcept {
         for (unsigned image = 0; image < views::max_images; ++image)
             if ((images >> image & 1) != 0) set(image, {});
@@ -206,6 +235,7 @@ struct Thread {
             contexts::release(std::move(each.activation));
         }
         instead.clear();
+        while (!kept.empty()) end_work(kept.back().work);
         while (!entered.empty()) {
             Mark* const mark = entered.back();
             leave(*mark);
@@ -222,6 +252,8 @@ struct Thread {
         for (Mark* each : entered) visit(each->context, *each->activation);
         for (Carried& each : carried) visit(each.mark->context, *each.activation);
         for (Instead& each : instead) visit(*each.context, *each.activation);
+        for (Kept& each : kept)
+            if (each.activation != nullptr) visit(*each.context, *each.activation);
     }
 };
 
@@ -374,8 +406,8 @@ bool end_call() noexcept {
 
 std::size_t calls() noexcept { return thread.calls; }
 
-void show_instead(const std::shared_ptr<contexts::Context>& context, void* owner) {
-    thread.add_instead(context, owner, 0);
+void show_instead(const std::shared_ptr<contexts::Context>& context, void* owner, const void* work) {
+    thread.add_instead(context, owner, 0, work);
 }
 
 void end_instead() noexcept {
@@ -384,6 +416,8 @@ void end_instead() noexcept {
         std::find_if(instead.rbegin(), instead.rend(), [](const Instead& each) { return each.number == 0; });
     thread.remove(std::prev(last.base()));
 }
+
+void end_work(const void* work) noexcept { thread.end_work(work); }
 
 ScopeOfThread enter_of_thread(const std::shared_ptr<contexts::Context>& context) {
     if (serial == 0) serial = next_thread.fetch_add(1);

@@ -60,10 +60,11 @@ bool end_call() noexcept;
 std::size_t calls() noexcept;
 
 // For nested calls that LLVM itself makes: LLVM sees this context until the matching `end_instead`, as long as this
-// thread shows what it shows now. Tasks do not see it. The caller keeps the owner alive. Throws
-// views::UnwatchedError, with nothing changed.
-void show_instead(const std::shared_ptr<contexts::Context>& context, void* owner);
+// thread shows what it shows now. Tasks do not see it. The caller keeps the owner alive. What is a part of some `work`
+// sees what LLVM wrote in the part before, until `end_work`. Throws views::UnwatchedError, with nothing changed.
+void show_instead(const std::shared_ptr<contexts::Context>& context, void* owner, const void* work = nullptr);
 void end_instead() noexcept;
+void end_work(const void* work) noexcept;
 
 // A scope of C++ code belongs to its thread and to no task; otherwise it is like the above. Such scopes end in any
 // order, because each has a full set of values. `thread` and `number` are never 0.

@@ -125,6 +125,7 @@ class TargetMachine(_Owned):
     """
 
     _values: bytes | None = None  # what tells apart those that it was made under; None outside scopes
+    _entry = 0  # of a scope in which LLVM wrote to options while it made parts of the machine
 
 
 class Module(_Owned):
@@ -263,6 +264,7 @@ class LibLLVM:
             with self._in_scope_of_task():
                 self._check_values(module_at, target_machine)
                 error = c.LLVMRunPasses(module_at, text, machine_at, options)
+                self._note_entry(target_machine)
         finally:
             c.LLVMDisposePassBuilderOptions(options)
         if error:
@@ -316,10 +318,11 @@ class LibLLVM:
             engine = self._attached()
             values = None if engine is None else _native.values_here(engine.index)[0]
             machine = c.LLVMCreateTargetMachine(target, name, *texts, level, *models)
-        if not machine:
-            raise OptctxError(f"cannot make a target machine for {shown(triple)}: LLVM has none")
-        found = TargetMachine(self, machine, partial(c.LLVMDisposeTargetMachine, machine))
-        found._values = values
+            if not machine:
+                raise OptctxError(f"cannot make a target machine for {shown(triple)}: LLVM has none")
+            found = TargetMachine(self, machine, partial(c.LLVMDisposeTargetMachine, machine))
+            found._values = values
+            self._note_entry(found)
         return found
 
     def set_option(self, argument: str) -> None:
@@ -353,6 +356,7 @@ class LibLLVM:
             failed = c.LLVMTargetMachineEmitToMemoryBuffer(
                 machine_at, module_at, int(as_object), byref(words), byref(buffer)
             )
+            self._note_entry(machine)
             code = ctypes.string_at(c.LLVMGetBufferStart(buffer), c.LLVMGetBufferSize(buffer))
             c.LLVMDisposeMemoryBuffer(buffer)
         if failed:
@@ -387,18 +391,24 @@ class LibLLVM:
         return None if self._image is None else attached(self._image)
 
     def _check_values(self, module: int, machine: TargetMachine | None) -> None:
-        """Raise ContextMismatchError for a machine that LLVM would use with values of other options in it."""
+        """Raise ContextMismatchError for a machine that LLVM would use with other values in it."""
         engine = self._attached()
         if machine is None or engine is None or engine.shares_machines:
             return
         subject = _native.Subject.module  # its LLVMContext may be bound to other options than the thread's
-        here = _native.run_early(engine.index, module, subject, _native.values_here, engine.index)
-        if here is not None and here[0] != machine._values:
+        here = _native.run_early(engine.index, module, subject, _values_here, engine.index)
+        if here is not None and (here[0] != machine._values or machine._entry not in (0, here[1])):
             raise ContextMismatchError(
-                "cannot use a TargetMachine under other options than it was made under: it keeps some of "
-                "their values, and optctx cannot give this LLVM another one; make one inside a scope of "
-                "these options"
+                "cannot use a TargetMachine under other options than it was made under, or in a later scope "
+                "where LLVM sets options for its target: it keeps some of their values, and optctx cannot "
+                "give this LLVM another one; make one inside this scope"
             )
+
+    def _note_entry(self, machine: TargetMachine | None) -> None:
+        """Tie a machine to this entry into a scope if LLVM has set options in it, which others do not see."""
+        if machine is not None and (engine := self._attached()) is not None:
+            entry, wrote = _native.entry_here(engine.index)
+            machine._entry = entry if wrote else machine._entry
 
     @contextmanager
     def _in_scope_of_task(self) -> Iterator[None]:
@@ -427,6 +437,10 @@ def _free_module(c: ctypes.CDLL, module: int, context: int, _: object) -> None:
     """Free a module and its LLVMContext, which may call the handler until then."""
     c.LLVMDisposeModule(module)
     c.LLVMContextDispose(context)
+
+
+def _values_here(index: int) -> tuple[bytes | None, int]:
+    return _native.values_here(index)[0], _native.entry_here(index)[0]
 
 
 def _encoded(what: str, text: str) -> bytes:

@@ -107,3 +107,16 @@ end:
   ret i64 0
 }
 """
+
+# A switch that is a jump table where there are enough cases for one.
+CASES = range(12)
+SWITCH = (
+    """declare void @g(i32)
+define void @f(i32 %x) {
+  switch i32 %x, label %end [
+"""
+    + "".join(f"    i32 {each}, label %b{each}\n" for each in CASES)
+    + "  ]\n"
+    + "".join(f"b{each}:\n  call void @g(i32 {each * each})\n  ret void\n" for each in CASES)
+    + "end:\n  ret void\n}\n"
+)

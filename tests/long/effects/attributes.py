@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Literal, NamedTuple, TypeAlias
 
-from optctx import registry
+from optctx import OptionContext, registry
 from optctx.compiling import FreshProcess, Result, compile_unchecked
 from tests.long.effects.cases import Case, readers, values_of
 from tests.long.effects.functions import functions_of
@@ -77,7 +77,10 @@ def _changes(stock: Result, changed: Result) -> bool:
 
 
 def _answer(effect: Effect) -> Answer:
-    given = compile_unchecked(effect.case.attributed(effect.argument))  # confined: it starts no process
+    # Confined: it starts no process. In a scope, because LLVM sets some options of the process for good:
+    # min-jump-table-entries, when it compiles for AVR.
+    with OptionContext(base="defaults"):
+        given = compile_unchecked(effect.case.attributed(effect.argument))
     if given.error is not None:
         return "refused" if "nothing has been run: cannot use" in given.error else "failed"
     stock, changed, found = map(_functions, (effect.case.stock, effect.changed, given))

@@ -23,7 +23,7 @@ from optctx.engine.attach import attach
 from optctx.hosts.llvmlite.objects import target_machine_address
 from tests.optctx.hosts.shared_machines import CASES, EMITS, PASSES, Options, compiled, expected
 from tests.support.alone import alone
-from tests.support.ir_texts import LOWERED, SCALE, X86
+from tests.support.ir_texts import LOWERED, SCALE, SWITCH, X86
 from tests.support.library_code import LLVMLITE
 from tests.support.processes import SECONDS, in_child
 from tests.support.rows import rows
@@ -85,6 +85,20 @@ def test_in_random_order_on_one_machine_for_each_target(fresh: FreshProcess, tri
                 in_threads([functools.partial(work, machine, seed) for seed in range(4)])
 
     in_child(share)  # outside scopes some targets set options of the whole process
+
+
+@rows("triple", ("avr", "lanai", "powerpc64-unknown-linux-gnu"))
+def test_what_llvm_sets_for_a_target_holds_in_every_scope(fresh: FreshProcess, triple: str) -> None:
+    """`min-jump-table-entries`: while LLVM makes a machine, or parts of it at its first use."""
+    reference = expected(fresh, triple, {}, source=SWITCH)
+    scope = under({})
+    with scope:
+        unused, used = make_machine(triple), make_machine(triple)
+        assert compiled(used, source=SWITCH) == reference
+    with unused, used:
+        for machine in (unused, used, unused):
+            with scope:
+                assert compiled(machine, source=SWITCH) == reference
 
 
 # LLVM lowers the level of the machine as long as it selects the instructions of this function.

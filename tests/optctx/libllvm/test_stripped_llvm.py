@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import subprocess
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
@@ -14,9 +15,9 @@ import optctx
 from optctx import OptionContext, libllvm, registry
 from optctx.compiling import FreshProcess, Job, compile_job
 from optctx.image.loaded import Image
-from optctx.libllvm import LibLLVM
+from optctx.libllvm import LibLLVM, TargetMachine
 from tests.support.audit import audit
-from tests.support.ir_texts import COUNTED
+from tests.support.ir_texts import COUNTED, SWITCH
 from tests.support.own_llvm import (
     KERNELS,
     ROOT,
@@ -112,6 +113,16 @@ def test_what_it_cannot_have_is_an_error_that_says_why(linked: tuple[str, str]) 
     )
 
 
+def emitted(llvm: LibLLVM, machine: TargetMachine) -> bytes:
+    with llvm.parse(SWITCH) as module:
+        return llvm.emit_object(module, machine)
+
+
+def in_scope(scope: OptionContext, work: Callable[[], bytes]) -> bytes:
+    with scope:
+        return work()
+
+
 def in_scopes(llvm: LibLLVM) -> None:
     """Compile under each set on threads, and compare with fresh processes."""
     jobs = [Job(COUNTED, options=given, llvm=llvm.path) for given in SETS]
@@ -136,3 +147,9 @@ def test_one_that_is_installed_compiles_as_fresh_processes_do(installed: libllvm
     assert refused < 0.05 * (threads + refused)
     assert optctx.info(llvm.image)["error"] is None
     in_scopes(llvm)
+    scope = OptionContext(image=llvm.image)
+    with scope, llvm.target_machine("lanai") as machine:  # for which LLVM sets min-jump-table-entries
+        for _ in range(2):
+            emitted(llvm, machine)
+        said = error_of(lambda: in_scope(scope, lambda: emitted(llvm, machine)))
+        assert "or in a later scope where LLVM sets options for its target" in said

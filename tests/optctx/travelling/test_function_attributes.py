@@ -12,7 +12,7 @@ from llvmlite import binding
 import optctx
 from optctx import OptionContext, UnknownOptionError, UntrustedOptionWarning, current
 from optctx.errors import OptionValueError
-from tests.support.ir_texts import COUNTED, SCALE
+from tests.support.ir_texts import COUNTED, SCALE, SWITCH
 from tests.support.rows import rows
 from tests.support.runs import (
     UNROLL,
@@ -89,6 +89,19 @@ def test_machine_function_passes_see_the_attribute(llvm_context: Any) -> None:
     without, everywhere = (assembly_of(plain, options, llvm_context) for options in ({}, option))
     assert without["other"] != everywhere["other"]
     assert assembly_of(attributed, {}, llvm_context) == {"one": without["one"], "other": everywhere["other"]}
+
+
+@rows("triple", ("lanai", "powerpc64-unknown-linux-gnu"))
+def test_what_llvm_sets_for_a_target_holds_for_a_function_with_an_attribute(
+    llvm_context: Any, triple: str
+) -> None:
+    """`min-jump-table-entries`, in one pass manager for those that run in later ones."""
+    attributed = SWITCH.replace("(i32 %x) {", '(i32 %x) "optctx"="-unroll-count=3" {')
+    found = []
+    for text in (SWITCH, attributed):
+        with binding.parse_assembly(text, llvm_context) as module, machine(triple) as target, OptionContext():
+            found.append(optctx.emit_assembly(module, target))
+    assert found[0] == found[1]
 
 
 def test_the_attribute_travels_in_text_into_llvmlites_lljit() -> None:
