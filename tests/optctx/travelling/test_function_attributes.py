@@ -96,10 +96,15 @@ def test_what_llvm_sets_for_a_target_holds_for_a_function_with_an_attribute(
     llvm_context: Any, triple: str
 ) -> None:
     """`min-jump-table-entries`, in one pass manager for those that run in later ones."""
-    attributed = SWITCH.replace("(i32 %x) {", '(i32 %x) "optctx"="-unroll-count=3" {')
+    plain = f'target triple = "{triple}"\n{SWITCH}'
+    attributed = plain.replace("(i32 %x) {", '(i32 %x) "optctx"="-unroll-count=3" {')
     found = []
-    for text in (SWITCH, attributed):
-        with binding.parse_assembly(text, llvm_context) as module, machine(triple) as target, OptionContext():
+    for text in (plain, attributed):
+        with (
+            binding.parse_assembly(text, llvm_context) as module,
+            OptionContext(base="defaults"),
+            machine(triple) as target,
+        ):
             found.append(optctx.emit_assembly(module, target))
     assert found[0] == found[1]
 
