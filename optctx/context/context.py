@@ -14,7 +14,6 @@ from optctx.context.bases import Base, engine_for, layers_of_base, seen_inside
 from optctx.context.copying import layers_as_text, state_of, with_state
 from optctx.context.inputs import (
     ContextType,
-    call_inside,
     check_lookup,
     decorated,
     given_options,
@@ -403,20 +402,19 @@ class OptionContext(_native.ScopeBase, Mapping[str, Value], metaclass=ContextTyp
     def run(self, function: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R:
         """Call a function inside this context, on this thread, and return its result.
 
-        Raises OptionTypeError for a generator or coroutine function or one of `contextlib.contextmanager`,
-        whose body would run after the scope was left. So it does for a result that is a generator, a
-        coroutine or such a context manager, if its body has not begun.
+        Raises OptionTypeError for a generator or coroutine function, whose body would run after the scope was
+        left. A generator, coroutine or context manager that the function returns runs outside.
         """
         refuse_deferred(function)
-        return call_inside(self, function, args, kwargs)
+        with self:
+            return function(*args, **kwargs)
 
     def __call__(self, function: Callable[P, R]) -> Callable[P, R]:
         """Decorate a function: each call of it runs inside this context.
 
         A function that Numba compiles is compiled under this context instead, wherever it is called.
 
-        Raises OptionTypeError for what `optctx.numba` or `run` refuse. A call raises it for the results that
-        `run` refuses.
+        Raises OptionTypeError for what `optctx.numba` or `run` refuse.
         """
         return decorated(self, function)
 

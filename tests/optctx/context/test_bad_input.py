@@ -45,7 +45,6 @@ LONG_INPUT: dict[str, Callable[[], object]] = {
     "a type": lambda: blank().get("unroll-count", type(LONG, (), {})),
     "an attribute": lambda: getattr(blank(), LONG),
     "a function": lambda: blank().run(generate),
-    "a generator": lambda: OptionContext({"print-after": [LONG]}).run(lambda: generate()),
     "a context": lambda: OptionContext({"print-after": [LONG]}).__exit__(None, None, None),
     "a context of another block": lambda: OptionContext({"print-after": [LONG]}).with_sets(),
     "unread": lambda: OptionContext({"print-after": [LONG]}, unread="error").run(int),
