@@ -32,7 +32,7 @@ constexpr unsigned function_index = 0xFFFFFFFF;  // LLVMAttributeFunctionIndex
 struct Image {
     LlvmCalls llvm{};
     Judge judge{};
-    std::atomic<bool> attributes_count{false};       // whether function attributes count
+    std::atomic<bool> attributes_count{false};  // whether function attributes count
 };
 
 views::PerImage<Image> images{};

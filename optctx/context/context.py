@@ -16,7 +16,6 @@ from optctx.context.inputs import (
     ContextType,
     check_lookup,
     decorated,
-    given_options,
     named_values,
     no_attribute,
     refuse_deferred,
@@ -142,29 +141,6 @@ class OptionContext(_native.ScopeBase, Mapping[str, Value], metaclass=ContextTyp
             judge = trusting(engine, trust)
             parsed = parse_args(engine, args, judge.check)
             made = [trusted_override(engine, *each, judge) for each in parsed.items()]
-        inherited = layers_of_base(engine, base)
-        return cls._of(inherited.on_top(made), inherited, unread)
-
-    @classmethod
-    def from_options(
-        cls,
-        options: object,
-        *,
-        base: Base = "inherit",
-        unread: UnreadMode = "ignore",
-        image: Image | None = None,
-    ) -> OptionContext:
-        """Make a context from an object whose typed fields are options, which editors complete and check.
-
-        The object is an instance of a dataclass. A field is the option of its `metadata["option"]`, or
-        without that of its name, with `-` for `_`. A field that is None is not given. Fields that are
-        dataclasses themselves count with their fields.
-
-        Raises OptionTypeError for another object, and otherwise as the constructor does.
-        """
-        values = given_options(options)
-        engine = engine_for(base, image)
-        made = _overrides(engine, values, {})
         inherited = layers_of_base(engine, base)
         return cls._of(inherited.on_top(made), inherited, unread)
 

@@ -8,8 +8,7 @@ context, because a scope reaches at most its first compilation.
 from __future__ import annotations
 
 from abc import ABCMeta
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import fields, is_dataclass
+from collections.abc import Callable, Mapping
 from functools import partial, wraps
 from typing import TYPE_CHECKING, Any, NoReturn, ParamSpec, TypeVar, cast
 
@@ -109,35 +108,6 @@ def no_attribute(context: OptionContext, name: str) -> AttributeError:
     near = nearest(name, public) or [f"context[{option!r}]" for option in nearest(dashed, engine.options)]
     hint = did_you_mean(near)
     return AttributeError(f"{words}; {hint}" if hint else words)
-
-
-def given_options(options: object) -> dict[str, object]:
-    """Return name -> value for each field that is not None, in nested dataclasses as well.
-
-    Raises OptionTypeError for anything but an instance of a dataclass, and for an option that is given twice.
-    """
-    if not is_dataclass(options) or isinstance(options, type):
-        what = (
-            f"the class {options.__name__}; make an instance" if isinstance(options, type) else shown(options)
-        )
-        raise OptionTypeError(
-            f"options are an instance of a dataclass whose fields are options, found {what}"
-        )
-    found: dict[str, object] = {}
-    for name, value in _given(options):
-        if name in found:
-            raise OptionTypeError(f"cannot set {name!r} twice; leave one of the two fields None")
-        found[name] = value
-    return found
-
-
-def _given(options: object) -> Iterator[tuple[str, object]]:
-    for each in fields(options):  # type: ignore[arg-type]  # an instance of a dataclass
-        value = getattr(options, each.name)
-        if is_dataclass(value) and not isinstance(value, type):
-            yield from _given(value)
-        elif value is not None:
-            yield each.metadata.get("option", each.name.replace("_", "-")), value
 
 
 P = ParamSpec("P")
