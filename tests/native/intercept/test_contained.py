@@ -275,22 +275,13 @@ def test_the_cache_tells_apart_what_was_set(tmp_path: Path) -> None:
     assert len(set(by_count.values())) == 3 == len(set(results))
 
 
-def test_watchers_are_told_only_if_they_ask_for_it() -> None:
-    plain: list[optctx.DriftEvent] = []
-    all_of_it: list[optctx.DriftEvent] = []
-    with optctx.watch(plain.append), optctx.watch(all_of_it.append, contained=True), contained():
+def test_watchers_are_not_told() -> None:
+    events: list[optctx.DriftEvent] = []
+    with optctx.watch(events.append), contained():
         set_option("unroll-count", "4")
         set_option("force-vector-width", "8")  # cl::location
         set_option("unroll-count", "many")
-    assert plain == []
-    said = [(e.name, e.before, e.after, e.occurrences, e.text, e.contained) for e in all_of_it]
-    assert said == [
-        ("unroll-count", 0, 4, 1, "4", True),
-        ("force-vector-width", 0, 8, 1, "8", True),
-    ]
-    assert str(all_of_it[0]).startswith(
-        "LLVM option 'unroll-count' was set inside a scope from 0 to 4 (given once) by thread"
-    )
+    assert events == []
 
 
 @forked
