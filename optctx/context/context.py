@@ -28,7 +28,7 @@ from optctx.reads.unread import UnreadMode, check_mode, marks
 from optctx.tasks.scopes import follow_tasks
 from optctx.travelling.bindings import OnMismatch, bind
 from optctx.travelling.option_files import read_options, write_options
-from optctx.travelling.stamps import agreed, stamped_overrides, trusted_override
+from optctx.travelling.stamps import stamped_overrides, trusted_override
 from optctx.values.args import parse_args
 from optctx.values.layers import Layers, rebuild
 from optctx.values.overrides import Override, make_override, scopable
@@ -181,8 +181,7 @@ class OptionContext(_native.ScopeBase, Mapping[str, Value], metaclass=ContextTyp
         """
         engine = attach(image)
         base = Layers.registered(engine)
-        found = stamped_overrides(engine, module, trusting(engine, trust))
-        return cls._of(agreed([(stamp, base.on_top(made)) for stamp, made in found]), base)
+        return cls._of(base.on_top(stamped_overrides(engine, module, trusting(engine, trust))), base)
 
     @classmethod
     def load(
