@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import weakref
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -89,7 +90,7 @@ REDIRECTED: dict[str, tuple[Work, str]] = {
         f"mismatch, {name}, warning": (mismatched(WAYS[name], "warn"), COUNTED)
         for name in ("passes", "module passes")
     },
-    "cache attribute": (lambda module, _: CompileCache().compile(module), BAD),
+    "cache attribute": (lambda module, _: CompileCache(os.environ["XDG_CACHE_HOME"]).compile(module), BAD),
     "unread": (unread("error"), COUNTED),
     "unread, warning": (unread("warn"), COUNTED),
     "recording": (while_recording, COUNTED),
