@@ -124,7 +124,7 @@ private:
     bool allowed_ = true;
 };
 
-// Runs before and after an intercepted function (intercept/door.hpp). `argument`: index of the subject.
+// Runs before and after an intercepted function (intercept/interception.hpp). `argument`: index of the subject.
 std::uint64_t before(unsigned image, Work work, std::uint8_t argument, std::uint64_t* arguments);
 void after(std::uint64_t steps);
 

@@ -13,11 +13,9 @@ from optctx.context import callbacks  # noqa: F401  native code calls them
 from optctx.context.bases import Base, engine_for, layers_of_base, seen_inside
 from optctx.context.copying import layers_as_text, state_of, with_state
 from optctx.context.inputs import (
-    ContextType,
     check_lookup,
     decorated,
     named_values,
-    no_attribute,
     refuse_deferred,
 )
 from optctx.engine.attach import attach, attached
@@ -41,7 +39,7 @@ R = TypeVar("R")
 T = TypeVar("T")
 
 
-class OptionContext(_native.ScopeBase, Mapping[str, Value], metaclass=ContextType):
+class OptionContext(_native.ScopeBase, Mapping[str, Value]):
     """An immutable set of values for all of LLVM's options, in force on each thread that enters it.
 
     A context is comparable, hashable and picklable, and so is one of a subclass, with its attributes. Nothing
@@ -320,8 +318,8 @@ class OptionContext(_native.ScopeBase, Mapping[str, Value], metaclass=ContextTyp
     if not TYPE_CHECKING:  # where every other name stays an error
 
         def __getattr__(self, name: str) -> Any:
-            """Raise AttributeError, with a hint if `name` resembles an option or a method."""
-            raise no_attribute(self, name)
+            words = f"{type(self).__name__!r} object has no attribute {shown(name)}"
+            raise AttributeError(f"{words}; look options up by name, such as context['unroll-count']")
 
     def __contains__(self, name: object) -> bool:
         return isinstance(name, str) and name in self._layers.engine.options

@@ -7,37 +7,19 @@ context, because a scope reaches at most its first compilation.
 
 from __future__ import annotations
 
-from abc import ABCMeta
 from collections.abc import Callable, Mapping
 from functools import partial, wraps
-from typing import TYPE_CHECKING, Any, NoReturn, ParamSpec, TypeVar, cast
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, cast
 
-from optctx.engine.attach import attached
 from optctx.engine.engine import Engine
 from optctx.errors import OptionTypeError, clipped, shown
 from optctx.image.abi import type_name
 from optctx.image.options import RegisteredOption
 from optctx.values.read_values import python_types
 from optctx.values.texts import plain
-from optctx.wording import did_you_mean, nearest
 
 if TYPE_CHECKING:
     from optctx.context.context import OptionContext
-
-
-class ContextType(ABCMeta):
-    """The metaclass of OptionContext: `with OptionContext:` raises an error that says what to write."""
-
-    if not TYPE_CHECKING:  # where `with OptionContext:` stays an error
-
-        def __enter__(cls) -> NoReturn:
-            raise OptionTypeError(
-                f"cannot enter the class {cls.__name__}: expected a context; make one: "
-                f'with {cls.__name__}({{"unroll-count": 4}}):'
-            )
-
-        def __exit__(cls, *error: object) -> None:
-            """Do nothing: `with` looks for it before it calls `__enter__`, which raises."""
 
 
 def named_values(engine: Engine, overrides: object, keywords: Mapping[str, object]) -> dict[str, object]:
@@ -55,16 +37,10 @@ def named_values(engine: Engine, overrides: object, keywords: Mapping[str, objec
             f"{shown(overrides)} of type {type(overrides).__name__}{_instead(overrides)}"
         )
     for keyword, value in keywords.items():
-        name = _option_name(engine, keyword)
+        name = keyword if keyword in engine.options else keyword.replace("_", "-")
         values.pop(name, None)  # the last one counts, also among several names of one option
         values[name] = value
     return values
-
-
-def _option_name(engine: Engine, keyword: str) -> str:
-    """Return the name of the option that a keyword stands for."""
-    dashed = keyword.replace("_", "-")
-    return keyword if keyword in engine.options else dashed
 
 
 def _instead(overrides: object) -> str:
@@ -92,22 +68,6 @@ def check_lookup(option: RegisteredOption, name: str, asked: object) -> None:
         f"cannot look up {name!r} as {clipped(asked.__name__)}: the option is of type "
         f"{type_name(option.type.kind)}; use get({name!r}, {types[0].__name__})"
     )
-
-
-def no_attribute(context: OptionContext, name: str) -> AttributeError:
-    """Return the error for an attribute that contexts do not have, with a hint for the name of an option."""
-    words = f"{type(context).__name__!r} object has no attribute {shown(name)}"
-    engine = attached()
-    if name.startswith("_") or engine is None:
-        return AttributeError(words)
-    dashed = name.replace("_", "-")
-    for option in (name, dashed):
-        if option in engine.options:
-            return AttributeError(f"{words}; look the option up by its name: context[{option!r}]")
-    public = [each for each in dir(type(context)) if not each.startswith("_")]
-    near = nearest(name, public) or [f"context[{option!r}]" for option in nearest(dashed, engine.options)]
-    hint = did_you_mean(near)
-    return AttributeError(f"{words}; {hint}" if hint else words)
 
 
 P = ParamSpec("P")

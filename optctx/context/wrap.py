@@ -100,13 +100,9 @@ def propagating(executor: Executor) -> PropagatingExecutor:
     """
     if isinstance(executor, PropagatingExecutor):
         return executor
-    methods = ("submit", "map", "shutdown")
-    missing = [name for name in methods if not callable(getattr(executor, name, None))]
-    if isinstance(executor, type) or missing:
-        what = f"the class {executor.__name__}" if isinstance(executor, type) else shown(executor)
+    if isinstance(executor, type) or not callable(getattr(executor, "submit", None)):
         raise OptionTypeError(
-            f"expected an executor, such as ThreadPoolExecutor(8), found {what}"
-            + (f" without {', '.join(missing)}" if missing else "; make one of it")
-            + "; for other kinds of pools, give them optctx.wrap(function)"
+            f"expected an executor, such as ThreadPoolExecutor(8), found {shown(executor)}; for other kinds "
+            "of pools, give them optctx.wrap(function)"
         )
     return PropagatingExecutor(executor)
