@@ -11,14 +11,13 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, overload
 from optctx import _native
 from optctx.context import callbacks  # noqa: F401  native code calls them
 from optctx.context.bases import Base, engine_for, layers_of_base, seen_inside
-from optctx.context.copying import layers_as_text, state_of, with_state
 from optctx.context.inputs import (
     check_lookup,
     decorated,
     named_values,
     refuse_deferred,
 )
-from optctx.engine.attach import attach, attached
+from optctx.engine.attach import attach, attached, is_default
 from optctx.engine.engine import Engine
 from optctx.errors import OptionTypeError, shown
 from optctx.image.loaded import Image
@@ -354,20 +353,28 @@ class OptionContext(_native.ScopeBase, Mapping[str, Value]):
         return repr(self._layers)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        made_of = (*layers_as_text(self), self._unread, "contain", type(self))
-        return _restore, made_of, state_of(self, OptionContext)
+        engine = self._layers.engine
+        if not is_default(engine):
+            raise OptionTypeError(
+                f"cannot pickle {shown(self)}: it is for the LLVM of {engine.image.path}, and only a "
+                "context for llvmlite's LLVM means the same in another process; make it again there"
+            )
+        return _restore, (*self._layers.portable(), self._unread, type(self)), _attributes(self) or None
 
     def __copy__(self) -> OptionContext:
         """Return the context itself, because it never changes. A copy of a subclass's is new."""
         if type(self) is OptionContext:
             return self
-        return with_state(self._again((), self._unread), state_of(self, OptionContext))
+        made = self._again((), self._unread)
+        _attributes(made).update(_attributes(self))
+        return made
 
     def __deepcopy__(self, memo: dict[int, object]) -> OptionContext:
         if type(self) is OptionContext:
             return self
         memo[id(self)] = made = self._again((), self._unread)
-        return with_state(made, copy.deepcopy(state_of(self, OptionContext), memo))
+        _attributes(made).update(copy.deepcopy(_attributes(self), memo))
+        return made
 
     # Scopes. `__enter__` and `__exit__` are one native step each: `enter` and `leave` in
     # native/python/scope_block.cpp. What they call in Python is in callbacks.py.
@@ -392,6 +399,11 @@ class OptionContext(_native.ScopeBase, Mapping[str, Value]):
         return decorated(self, function)
 
 
+def _attributes(context: OptionContext) -> dict[str, Any]:
+    """Return the attributes of a context of a subclass."""
+    return getattr(context, "__dict__", {})
+
+
 def _overrides(engine: Engine, overrides: object, named: Mapping[str, object]) -> list[Override]:
     """Make the overrides that a mapping and keywords ask for. Raises as the constructor does."""
     made = []
@@ -405,13 +417,7 @@ def _restore(
     inherited: dict[str, Texts],
     own: dict[str, Texts],
     unread: UnreadMode,
-    sets: str,
     kind: type[OptionContext],
 ) -> OptionContext:
-    """Make a context again for pickle: the registered defaults, then inherited values, then the overrides.
-
-    `sets`: what became of values given to LLVM's setters inside. Pickles of before may have another word.
-    """
-    if sets != "contain":
-        raise OptionTypeError(f"cannot read a pickled context with sets={sets!r}: scopes contain what is set")
+    """Make a context again for pickle: the registered defaults, then inherited values, then the overrides."""
     return kind._of(rebuild(attached() or attach(), inherited, own), None, unread)
