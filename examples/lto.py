@@ -72,7 +72,8 @@ def link_step(files: list[bytes]) -> llvm.ModuleRef:
     """One module of all; an error if they were compiled with different options."""
     llvm_context = llvm.create_context()
     modules = [llvm.parse_bitcode(file, llvm_context) for file in files]
-    check_link(modules, on_mismatch="error", require_stamps=True)
+    if report := check_link(modules, require_stamps=True):
+        raise SystemExit(str(report))
     linked, *others = modules
     for other in others:
         linked.link_in(other)

@@ -5,9 +5,6 @@ first, and gets the native module. Pythons that are too old must be able to pars
 
 LLVM, its redirected code and the types of the native module belong to the process. A second interpreter that
 loads the native module replaces the types that the main interpreter works with, so it is refused before.
-
-A source folder has optctx without its native module, and Python started in it imports that optctx before an
-installed copy. If both have the same Python code, the native module of the installed copy is used.
 """
 
 from __future__ import annotations
@@ -18,14 +15,13 @@ import os
 import platform
 import signal
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 
 _NEEDED = "optctx needs CPython 3.11 or later on 64-bit Linux on x86-64 (AMD64)"
 _AGAIN = "install optctx again, with this Python"
 _OWN = vars(sys.modules["optctx"])
 _PACKAGE = os.path.dirname(os.path.abspath(__file__))
-_PARENT = os.path.dirname(_PACKAGE)
 
 
 def _check_platform() -> None:
@@ -55,14 +51,11 @@ def _is_main() -> bool:
 
 def _load() -> None:
     """Load the native module, once. Raises ImportError, which says what to do."""
-    spec = _found(_OWN["__path__"])
-    if spec is None:
-        copy = next(_installed(), None)
-        if copy is not None and _is_source() and _is_same(copy):
-            spec = _found([copy])
-        if spec is None:
-            raise ImportError(_absent(copy))
-    assert spec.loader is not None
+    folders = [os.path.join(package, "lib") for package in _OWN["__path__"]]  # two, of an editable install
+    found = importlib.machinery.PathFinder.find_spec("_native", folders)
+    spec = found and importlib.util.spec_from_file_location(__name__, found.origin)
+    if spec is None or spec.loader is None:
+        raise ImportError(_absent())
     try:
         with _no_signals():
             module = importlib.util.module_from_spec(spec)
@@ -72,13 +65,6 @@ def _load() -> None:
         if error.path is None:  # the module itself refuses, and says why
             raise
         raise ImportError(f"optctx's native module cannot be loaded: {error}; {_AGAIN}") from error
-
-
-def _found(packages: Iterable[str]) -> importlib.machinery.ModuleSpec | None:
-    """Find the native module for this Python in folders of the package."""
-    folders = [os.path.join(package, "lib") for package in packages]
-    found = importlib.machinery.PathFinder.find_spec("_native", folders)
-    return found and importlib.util.spec_from_file_location(__name__, found.origin)
 
 
 @contextmanager
@@ -96,57 +82,19 @@ def _no_signals() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def _is_source() -> bool:
-    return os.path.exists(os.path.join(_PARENT, "CMakeLists.txt"))
-
-
-def _absent(copy: str | None) -> str:
-    """Say why there is no native module, and what to do. `copy`: the folder of an installed copy, if any."""
-    if _is_source():
-        source = f"optctx is imported from its source folder {_PARENT}, where its native module is not built"
-        if copy is None:
-            advice = "run `pip install .` there and start Python in another folder, or run `pip install -e .`"
-            return f"{source}; {advice}"
+def _absent() -> str:
+    """Say why there is no native module, and what to do."""
+    source = os.path.dirname(_PACKAGE)
+    if os.path.exists(os.path.join(source, "CMakeLists.txt")):
         return (
-            f"{source}, and the copy that is installed in {os.path.dirname(copy)} has other code; "
-            f"run `pip install .` again, or start Python in another folder or with `python -P`"
+            f"optctx is imported from its source folder {source}, where its native module is not built; "
+            "run `pip install -e .` there, or start Python in another folder or with `python -P`"
         )
-    built = _built(_PACKAGE)
-    if built:
+    folder = os.path.join(_PACKAGE, "lib")
+    names = os.listdir(folder) if os.path.isdir(folder) else []
+    if built := sorted(name for name in names if name.startswith("_native.")):
         return f"optctx in {_PACKAGE} is built for another Python ({', '.join(built)}); {_AGAIN}"
     return f"optctx in {_PACKAGE} has no native module; {_AGAIN}"
-
-
-def _is_same(copy: str) -> bool:
-    """Tell whether the copy has every Python file of this package, byte for byte."""
-    import filecmp
-
-    for folder, _, names in os.walk(_PACKAGE):
-        other = os.path.join(copy, os.path.relpath(folder, _PACKAGE))
-        wanted = [name for name in names if name.endswith(".py")]
-        if filecmp.cmpfiles(folder, other, wanted, shallow=False)[0] != wanted:
-            return False
-    return True
-
-
-def _built(package: str) -> list[str]:
-    """List the files of native modules in a folder of the package, for any Python."""
-    try:
-        return sorted(
-            name
-            for name in os.listdir(os.path.join(package, "lib"))
-            if name.startswith("_native.") and name[-3:] == ".so"
-        )
-    except OSError:  # no such folder
-        return []
-
-
-def _installed() -> Iterator[str]:
-    """Yield other copies of the package on the path that have a native module."""
-    for entry in filter(lambda entry: isinstance(entry, str), sys.path):
-        package = os.path.join(os.path.abspath(entry), "optctx")
-        if _built(package) and not os.path.samefile(package, _PACKAGE):
-            yield package
 
 
 if "_loaded" not in _OWN:

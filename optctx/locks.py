@@ -22,8 +22,7 @@ class Rank(enum.IntEnum):
     ENGINE = 1  # attaching and detaching
     TASKS = 2  # following tasks, from the first context on
     IMAGES = 3  # the index of each image
-    STORE = 4  # of compiled code
-    COUNTS = 5  # of hits and misses
+    COUNTS = 4  # of hits and misses
 
 
 class _Lock(weakref.ref["threading.RLock"]):

@@ -12,7 +12,6 @@ import re
 import time
 import warnings
 from collections.abc import Iterator
-from contextlib import AbstractContextManager
 
 from optctx.errors import CacheWarning, OptctxError, level_outside, shown
 from optctx.locks import lock_left_behind
@@ -53,7 +52,9 @@ class FolderStore:
         """Make the folder for this user alone if it is missing. Raises OptctxError if it cannot be opened."""
         self._limit = size_limit
         self._room = 0  # bytes to write before looking how much there is
-        self._changing = lock_left_behind()  # every file is whole at any time
+        # The lock to change an entry under. Other processes do not take it: if two change one at once, one
+        # change is lost, which is a miss. Every file is whole at any time.
+        self.changing = lock_left_behind()
         self._reported: dict[str, object] = {}
         self._path = os.fsdecode(directory)
         try:
@@ -101,13 +102,6 @@ class FolderStore:
     def unreadable(self, key: str) -> None:
         self._report("reading", f"could not use {self._name(key)}: it holds no entry")
 
-    def changing(self) -> AbstractContextManager[object]:
-        """Return the lock to change an entry under.
-
-        Other processes do not take it. If two change an entry at once, one change is lost: a miss.
-        """
-        return self._changing
-
     def clear(self) -> None:
         try:
             for _, _, path in self._files():
@@ -118,9 +112,6 @@ class FolderStore:
             pass
         except OSError as error:
             self._failed(error, "clearing", "could not drop every entry")
-
-    def close(self) -> None:
-        pass
 
     def _name(self, key: str) -> str:
         return _digest(b"name\0", key.encode()).hex()

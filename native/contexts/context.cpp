@@ -184,11 +184,11 @@ void Context::let_go() noexcept {
     --held_;
 }
 
-std::optional<std::pair<std::vector<std::uint32_t>, bool>> Context::take_reads() {
+std::optional<std::vector<std::uint32_t>> Context::take_reads() {
     const std::lock_guard lock(watch_mutex);
     if (reads_ == nullptr || inside_ > 0 || held_ > 0) return std::nullopt;
     const bool lost = reads_->lost();
-    std::pair taken(reads_->readers(), reads_->all_skipped());
+    std::vector<std::uint32_t> taken = reads_->readers();
     reads_->clear();
     if (lost) return std::nullopt;
     return taken;

@@ -63,10 +63,9 @@ public:
     // From `hold` to `let_go`, LLVM may start to read in this context at any time, even while no thread is inside.
     void hold() noexcept;
     void let_go() noexcept;
-    // Return the readers marked since the last call, and whether passes skipped every function since then; clear the
-    // marks. Return nullopt if a thread is inside, if the context is held, if reads are not watched, or if some were
-    // lost.
-    std::optional<std::pair<std::vector<std::uint32_t>, bool>> take_reads();
+    // Return the readers marked since the last call, and clear the marks. Return nullopt if a thread is inside, if the
+    // context is held, if reads are not watched, or if some were lost.
+    std::optional<std::vector<std::uint32_t>> take_reads();
     // Repair the counts in the child of a fork: set the number of threads inside each context to what `inside` returns.
     static void count_threads_again(const std::function<std::size_t(const Context&)>& inside) noexcept;
 

@@ -1,6 +1,5 @@
-#include "intercept/door.hpp"
-
 #include "intercept/interception.hpp"
+
 #include "intercept/machines.hpp"
 #include "intercept/parser.hpp"
 #include "intercept/runs.hpp"

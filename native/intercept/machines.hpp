@@ -55,8 +55,8 @@ void forget_all(unsigned image);
 // The number of variants of an image that no run is using.
 std::size_t idle_variants(unsigned image);
 
-// Runs before an intercepted function that takes a machine (intercept/door.hpp). `argument`: the index of the machine,
-// or of the options where it begins.
+// Runs before an intercepted function that takes a machine (intercept/interception.hpp). `argument`: the index of the
+// machine, or of the options where it begins.
 void before(unsigned image, Use use, std::uint8_t argument, std::uint64_t* arguments) noexcept;
 
 }  // namespace optctx::machine

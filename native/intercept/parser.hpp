@@ -19,7 +19,7 @@ void use_parser(unsigned image, std::uintptr_t address);
 using Wait = void (*)(const std::function<void()>& wait);
 void use_wait(Wait wait);
 
-// Runs before an intercepted function (intercept/door.hpp). Returns whether the work is done, and the function
+// Runs before an intercepted function (intercept/interception.hpp). Returns whether the work is done, and the function
 // is not to run.
 bool before(unsigned image, Function function, std::uint64_t* arguments, const std::uint64_t* stack);
 

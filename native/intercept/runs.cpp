@@ -32,8 +32,7 @@ constexpr unsigned function_index = 0xFFFFFFFF;  // LLVMAttributeFunctionIndex
 struct Image {
     LlvmCalls llvm{};
     Judge judge{};
-    std::atomic<std::uint64_t> begun_everywhere{0};  // runs of all threads, including those that have ended
-    std::atomic<bool> attributes_count{false};       // whether function attributes count
+    std::atomic<bool> attributes_count{false};  // whether function attributes count
 };
 
 views::PerImage<Image> images{};
@@ -64,9 +63,6 @@ struct Expected {
 
 // Of a thread. A run of one image can be inside a run of another one, so both are in the same lists.
 struct RunState {
-    views::PerImage<std::uint64_t> begun{};
-    views::PerImage<std::uint64_t> skipped{};  // of those that were recorded: passes skip every function
-    views::PerImage<std::uint64_t> worked{};   // of those that were recorded: they do not
     std::vector<Run> runs;
     std::vector<Step> steps;
     std::vector<const void*> functions;  // those whose scopes are entered
@@ -124,7 +120,7 @@ bool add_attribute(Run& run, std::string_view text, const char* triple) {
 
 // `machine`: the machine that the module is emitted with, or null.
 bool add_attributes(Run& run, Subject kind, void* subject, void* machine) {
-    const auto& [llvm, judge, begun_everywhere, attributes_count] = images[run.image];
+    const auto& [llvm, judge, attributes_count] = images[run.image];
     if (!attributes_count.load()) return true;
     void* module = kind == Subject::function ? llvm.function_module(subject) : subject;
     const std::unique_ptr<char, decltype(&std::free)> own(machine == nullptr ? nullptr : llvm.machine_triple(machine),
@@ -184,29 +180,6 @@ bool begin_work_outside(RunState& now, unsigned image, bool permitted) {
     return permitted;
 }
 
-// Notes whether passes skip every function that a run works on, where a recording or a context asks what it reads.
-void note_skipped(RunState& now, unsigned image, Subject kind, void* subject) {
-    const LlvmCalls& llvm = images[image].llvm;
-    const contexts::Context* context = scopes::current_context(image);
-    views::Reads* reads = context == nullptr ? nullptr : context->reads().get();
-    if (llvm.is_declaration == nullptr || (reads == nullptr && views::substitute(image) == nullptr)) return;
-    constexpr std::string_view name = "optnone";
-    const unsigned optnone = llvm.attribute_kind(name.data(), name.size());
-    bool defined = false;
-    bool skipped = true;
-    void* function = kind == Subject::function ? subject : llvm.first_function(subject);
-    while (function != nullptr && skipped) {
-        if (llvm.is_declaration(function) == 0) {
-            defined = true;
-            skipped = llvm.enum_attribute(function, function_index, optnone) != nullptr;
-        }
-        function = kind == Subject::function ? nullptr : llvm.next_function(function);
-    }
-    if (!defined) return;
-    ++(skipped ? now.skipped : now.worked)[image];
-    if (reads != nullptr) reads->note_run(skipped);
-}
-
 // Returns false, with nothing changed, if the run is not allowed.
 bool begin_run(RunState& now, unsigned image, const void* llvm_context, Subject kind, void* subject, void* machine) {
     Run run{image, llvm_context, nullptr, nullptr};
@@ -234,11 +207,8 @@ bool begin_run(RunState& now, unsigned image, const void* llvm_context, Subject 
         after(now.steps.size() - steps_before);
         return false;
     }
-    note_skipped(now, image, kind, subject);
     now.runs.push_back(std::move(run));
     now.steps.push_back({Step::Kind::run, static_cast<std::uint8_t>(image)});
-    ++now.begun[image];
-    images[image].begun_everywhere.fetch_add(1, std::memory_order_relaxed);
     machine::begin_run(image);
     return true;
 }
@@ -321,12 +291,6 @@ Expecting::Expecting(unsigned image, std::vector<std::shared_ptr<const Binding>>
 }
 
 Expecting::~Expecting() { state().expected.pop_back(); }
-
-RunCounts run_counts(unsigned image) noexcept {
-    const RunState& now = state();
-    return {images[image].begun_everywhere.load(std::memory_order_relaxed), now.begun[image], now.skipped[image],
-            now.worked[image]};
-}
 
 void count_attributes(unsigned image, bool count) noexcept { images[image].attributes_count = count; }
 

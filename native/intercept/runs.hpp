@@ -56,10 +56,6 @@ struct LlvmCalls {
     const char* (*string_attribute_value)(void* attribute, unsigned* size);
     const char* (*module_triple)(void* module);
     char* (*machine_triple)(void* machine);  // malloc'ed
-    // Null, all three, in an image that lacks one.
-    int (*is_declaration)(void* function);
-    void* (*enum_attribute)(void* function, unsigned index, unsigned kind);
-    unsigned (*attribute_kind)(const char* name, std::size_t size);
 };
 
 // The outcome for the text of an attribute.
@@ -88,16 +84,6 @@ struct Judge {
     // Makes the enclosing call report why the context of `owner` could not be entered.
     void (*cannot_enter)(void* owner, const char* why);
 };
-
-// How often an image began to work on a module, from the beginning of the process: on every thread, and on this one;
-// on this one while it recorded, on functions that passes skip all (optnone), and on others.
-struct RunCounts {
-    std::uint64_t everywhere;
-    std::uint64_t here;
-    std::uint64_t skipped;
-    std::uint64_t worked;
-};
-RunCounts run_counts(unsigned image) noexcept;
 
 // Whether the function attribute "optctx" counts in the image, on every thread. Initially it does not.
 void count_attributes(unsigned image, bool count) noexcept;
@@ -138,7 +124,7 @@ private:
     bool allowed_ = true;
 };
 
-// Runs before and after an intercepted function (intercept/door.hpp). `argument`: index of the subject.
+// Runs before and after an intercepted function (intercept/interception.hpp). `argument`: index of the subject.
 std::uint64_t before(unsigned image, Work work, std::uint8_t argument, std::uint64_t* arguments);
 void after(std::uint64_t steps);
 

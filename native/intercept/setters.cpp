@@ -124,12 +124,10 @@ bool give_process_wide(unsigned image, void* option, unsigned position, RawStrin
 template <unsigned image>
 bool add_occurrence(void* option, unsigned position, RawStringRef name, RawStringRef value, bool multi) {
     const auto address = reinterpret_cast<std::uintptr_t>(option);
-    const Observer& observer = replaced[image].observer;
-    void* const begun = observer.begin(image, address);
     const Outcome outcome = give(image, address, name, value, multi);
-    const bool refused = outcome == Outcome::process ? give_process_wide(image, option, position, name, value, multi)
-                                                     : outcome == Outcome::refused;
-    if (begun != nullptr) observer.end(image, begun, value, outcome, refused);
+    if (outcome != Outcome::process) return outcome == Outcome::refused;
+    const bool refused = give_process_wide(image, option, position, name, value, multi);
+    replaced[image].observer(image, address, value, refused);
     return refused;
 }
 

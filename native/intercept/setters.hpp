@@ -39,13 +39,9 @@ Outcome give(unsigned image, std::uintptr_t option, image::RawStringRef name, im
 // All options return to their registered values.
 Outcome reset(unsigned image) noexcept;
 
-// Called on the thread that runs LLVM, during a parse. Must not throw.
-struct Observer {
-    // Returns what `end` gets, or null if `end` must not be called.
-    void* (*begin)(unsigned image, std::uintptr_t option);
-    // `value` with null data: the option was given as a flag.
-    void (*end)(unsigned image, void* begun, image::RawStringRef value, Outcome outcome, bool refused);
-};
+// An option was given a value for the whole process. `value` with null data: it was given as a flag. Called on the
+// thread that runs LLVM, after the parse. Must not throw.
+using Observer = void (*)(unsigned image, std::uintptr_t option, image::RawStringRef value, bool refused);
 
 // `add_occurrence` is the image's own bool Option::addOccurrence(unsigned, StringRef, StringRef, bool), which still
 // does the work outside contexts. Returns the replacement. Call before it is put into any virtual function table.

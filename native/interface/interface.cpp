@@ -7,8 +7,10 @@
 #include "interface/table.hpp"
 #include "scopes/scope.hpp"
 #include "values/read_values.hpp"
+#include "views/view.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cstddef>
 #include <cstring>
 #include <exception>
@@ -27,6 +29,35 @@ struct optctx_context {
 };
 
 namespace optctx::interface {
+namespace {
+
+views::PerImage<std::atomic<const Table*>> tables{};
+std::atomic<const Table*> first{nullptr};  // of llvmlite's image, which is the process's default
+
+}  // namespace
+
+void publish(values::Space& space, const image::Library& library, std::vector<Option> options) {
+    auto table =
+        std::unique_ptr<Table>(new Table{space, library.text_begin(), library.text_end(), std::move(options), {}});
+    for (const Option& option : table->options)
+        for (const std::string& name : option.names) table->by_name.emplace(name, &option);
+    const Table* none = nullptr;
+    auto& place = tables[space.image()];
+    if (place.compare_exchange_strong(none, table.get(), std::memory_order_release)) (void)table.release();
+}
+
+void begin_with(unsigned image) noexcept { first.store(tables[image].load(), std::memory_order_release); }
+
+const Table* published(const void* code) noexcept {
+    if (code == nullptr) return first.load(std::memory_order_acquire);
+    const auto address = reinterpret_cast<std::uintptr_t>(code);
+    for (const auto& each : tables) {
+        const Table* table = each.load(std::memory_order_acquire);
+        if (table != nullptr && address >= table->begin && address < table->end) return table;
+    }
+    return nullptr;
+}
+
 namespace {
 
 // The same numbers in the same order.
@@ -66,58 +97,37 @@ const Option& find(const Table& table, std::string_view name) {
 
 // Reading
 
-optctx_item text(std::string_view bytes) { return {0, 0.0, bytes.data(), bytes.size()}; }
-
-optctx_item choice_stored_as(const Option& option, std::uint64_t stored) {
-    const auto at = std::find(option.stored.begin(), option.stored.end(), stored);
-    if (at == option.stored.end()) return {};
-    return text(option.choices[static_cast<std::size_t>(at - option.stored.begin())]);
-}
-
-// The item's text still belongs to the scalar.
-optctx_item item_of(const Option& option, const values::Scalar& scalar) {
-    if (const auto* given = std::get_if<values::Text>(&scalar)) return text(given->bytes);
-    if (const auto* real = std::get_if<double>(&scalar)) return {0, *real, nullptr, 0};
-    if (const auto* integer = std::get_if<std::int64_t>(&scalar))
-        return {static_cast<std::uint64_t>(*integer), 0.0, nullptr, 0};
-    if (const auto* truth = std::get_if<bool>(&scalar)) return {*truth, 0.0, nullptr, 0};
-    const std::uint64_t bits = std::get<std::uint64_t>(scalar);
-    if (option.element == values::Kind::enumeration) return choice_stored_as(option, bits);
-    return {bits, 0.0, nullptr, 0};
-}
-
-std::vector<optctx_item> set_bits(const Option& option, std::uint64_t mask) {
-    std::vector<optctx_item> items;
-    for (std::size_t i = 0; i < option.stored.size(); ++i)
-        if (mask >> option.stored[i] & 1) items.push_back(text(option.choices[i]));
-    return items;
-}
-
-void hand_over_list(const Option& option, std::uintptr_t address, optctx_value& value, optctx_take take, void* to) {
-    std::vector<values::Scalar> scalars;
-    std::vector<optctx_item> items;
-    if (option.kind == values::Kind::bits) {
-        items = set_bits(option, std::get<std::uint64_t>(values::read_scalar(option.kind, address)));
-    } else {
-        scalars = values::read_list(option.element, option.element_size, address);
-        for (const values::Scalar& scalar : scalars) items.push_back(item_of(option, scalar));
-    }
-    value.items = items.data();
-    value.count = items.size();
-    take(to, &value);
+void hold(optctx_value& value, std::string_view text) {
+    value.text = text.data();
+    value.length = text.size();
 }
 
 // Hands over what the option has at this address.
 void hand_over(const Option& option, std::uintptr_t address, optctx_take take, void* to) {
-    const bool is_text = option.element == values::Kind::character || option.element == values::Kind::long_string ||
-                         option.element == values::Kind::libcxx_string;
-    const auto kind = is_text ? values::Kind::string : option.element;
-    optctx_value value{static_cast<std::uint32_t>(kind), option.has_elements(), nullptr, 1};
-    if (option.has_elements()) return hand_over_list(option, address, value, take, to);
-    const values::Scalar scalar = kind == values::Kind::enumeration ? values::read_integer(option.enum_size, address)
-                                                                    : values::read_scalar(option.kind, address);
-    const optctx_item item = item_of(option, scalar);
-    value.items = &item;
+    optctx_value value{};
+    values::Scalar scalar;
+    if (option.kind == values::Kind::enumeration) {
+        value.kind = OPTCTX_ENUM;
+        const std::uint64_t stored = values::read_integer(option.enum_size, address);
+        const auto at = std::find(option.stored.begin(), option.stored.end(), stored);
+        if (at != option.stored.end())
+            hold(value, option.choices[static_cast<std::size_t>(at - option.stored.begin())]);
+    } else {
+        scalar = values::read_scalar(option.kind, address);
+        value.kind = static_cast<std::uint32_t>(option.kind);
+        if (const auto* given = std::get_if<values::Text>(&scalar)) {
+            value.kind = OPTCTX_STRING;
+            hold(value, given->bytes);
+        } else if (const auto* real = std::get_if<double>(&scalar)) {
+            value.real = *real;
+        } else if (const auto* integer = std::get_if<std::int64_t>(&scalar)) {
+            value.bits = static_cast<std::uint64_t>(*integer);
+        } else if (const auto* truth = std::get_if<bool>(&scalar)) {
+            value.bits = *truth;
+        } else {
+            value.bits = std::get<std::uint64_t>(scalar);
+        }
+    }
     take(to, &value);
 }
 
@@ -134,11 +144,6 @@ const Table& table_at(const void* code) {
 std::shared_ptr<const contexts::Context> seen_here(unsigned image) {
     const contexts::Context* here = scopes::current_context(image);
     return here == nullptr ? bind::context_outside(image) : here->shared_from_this();
-}
-
-std::shared_ptr<const contexts::Context> bound_to(unsigned image, const void* llvm_context) {
-    if (const auto binding = bind::bound(image, llvm_context)) return binding->context;
-    throw Refused(OPTCTX_NOT_BOUND, "no OptionContext is bound to this LLVMContext");
 }
 
 // Preparing
@@ -286,16 +291,17 @@ int32_t guarded(optctx_error* error, Work&& work) noexcept {
     }
 }
 
-int32_t read(const void* code, const void* llvm_context, const char* name, std::size_t length, optctx_take take,
-             void* to, optctx_error* error) noexcept {
+int32_t read(const void* code, const char* name, std::size_t length, optctx_take take, void* to,
+             optctx_error* error) noexcept {
     return guarded(error, [&] {
         const Table& table = table_at(code);
         const Option& option = find(table, {name, length});
-        if (option.element == values::Kind::other)
+        if (option.has_elements() || option.kind == values::Kind::other)
             throw Refused(OPTCTX_OTHER_TYPE,
-                          "cannot look up " + quoted({name, length}) + ": its value has no readable form");
-        const auto context =
-            llvm_context == nullptr ? seen_here(table.space.image()) : bound_to(table.space.image(), llvm_context);
+                          "cannot look up " + quoted({name, length}) +
+                              (option.has_elements() ? ": it is a list; ask Python's current() for it"
+                                                     : ": its value has no readable form"));
+        const auto context = seen_here(table.space.image());
         const bool in_context = context != nullptr && option.value_slot != values::no_slot;
         hand_over(option,
                   in_context ? reinterpret_cast<std::uintptr_t>(context->address(option.value_slot)) + option.offset

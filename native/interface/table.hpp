@@ -18,8 +18,6 @@ struct Option {
     std::vector<std::string> names;  // with those of aliases
     std::size_t own_names;           // so many of them are its own; they come first
     values::Kind kind;
-    values::Kind element;      // of a list or bits; otherwise equal to `kind`
-    std::size_t element_size;  // of a list: the argument for values::read_list
     // Where to read the value: in a context, `offset` bytes into the storage of `value_slot`; process-wide, and in
     // every context if there is no such slot, at `live`.
     std::uint32_t value_slot;

@@ -1,6 +1,7 @@
 // What tests and evidence ask of the module, and switches of tasks that they simulate: names and conversions, no logic.
 #include "arch/lengths.hpp"
 #include "arch/sites.hpp"
+#include "contexts/activation.hpp"
 #include "image/layouts.hpp"
 #include "image/registry.hpp"
 #include "intercept/bound_contexts.hpp"
@@ -70,6 +71,17 @@ void add_insight(nb::module_& m) {
             return names;
         },
         "The names of the layouts that `walk_registry` knows.");
+    m.def(
+        "storage_shown",
+        [](unsigned image, std::uint32_t slot) -> std::optional<std::uintptr_t> {
+            contexts::Activation* activation = scopes::seen(views::checked_image(image)).activation;
+            if (activation == nullptr) return std::nullopt;
+            if (slot >= activation->shown().space().regions().size()) throw nb::index_error("no such slot");
+            return reinterpret_cast<std::uintptr_t>(activation->view()[slot]);
+        },
+        "image"_a, "slot"_a,
+        "Return where LLVM finds a region on this thread, inside a context: valid as long as nothing is set there. "
+        "None outside.");
     m.def(
         "identity_view",
         [](unsigned image) {

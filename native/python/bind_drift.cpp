@@ -33,52 +33,42 @@ namespace {
 
 std::atomic<bool> listening{false};  // there is a watcher
 
+struct Watching {
+    PyObject* watcher;  // a reference
+    unsigned image;
+    patch::SharedPointers* tables;  // of which it is a user
+};
+
 struct Watchers {
     os::ForkSafeMutex mutex{os::Rank::watchers};  // never held while Python code runs
-    views::PerImage<std::vector<PyObject*>> of_image;
-    views::PerImage<patch::SharedPointers*> tables{};
-
-    bool any() const noexcept {
-        return std::any_of(of_image.begin(), of_image.end(), [](const auto& own) { return !own.empty(); });
-    }
-    bool has(nb::handle watcher) const noexcept {
-        return std::any_of(of_image.begin(), of_image.end(), [watcher](const auto& own) {
-            return std::find(own.begin(), own.end(), watcher.ptr()) != own.end();
-        });
-    }
+    std::vector<Watching> all;
 };
 
 Watchers* watchers = new Watchers;  // never freed
 
 void add_watcher(unsigned image, nb::handle watcher, patch::SharedPointers& tables) {
     const std::lock_guard lock(watchers->mutex);
-    std::vector<PyObject*>& own = watchers->of_image[views::checked_image(image)];
-    own.reserve(own.size() + 1);
-    if (own.empty()) {
-        tables.use();
-        watchers->tables[image] = &tables;
-    }
-    if (!watchers->any()) listening = true;
-    own.push_back(watcher.inc_ref().ptr());
+    watchers->all.reserve(watchers->all.size() + 1);
+    tables.use();
+    watchers->all.push_back({watcher.inc_ref().ptr(), views::checked_image(image), &tables});
+    listening = true;
 }
 
 // If LLVM's tables can no longer be written, they stay patched, but no listener is called.
 void remove_watcher(nb::handle watcher) {
     nb::object last_reference;
     const std::lock_guard lock(watchers->mutex);
-    for (unsigned image = 0; image < views::max_images; ++image) {
-        std::vector<PyObject*>& own = watchers->of_image[image];
-        const auto at = std::find(own.begin(), own.end(), watcher.ptr());
-        if (at == own.end()) continue;
-        last_reference = nb::steal(*at);
-        own.erase(at);
-        if (!watchers->any()) listening = false;
-        try {
-            if (own.empty()) watchers->tables[image]->give_up();
-        } catch (const std::exception&) {
-            // The tables stay patched.
-        }
-        return;
+    std::vector<Watching>& all = watchers->all;
+    const auto at = std::ranges::find(all, watcher.ptr(), &Watching::watcher);
+    if (at == all.end()) return;
+    last_reference = nb::steal(at->watcher);
+    patch::SharedPointers& tables = *at->tables;
+    all.erase(at);
+    listening = !all.empty();
+    try {
+        tables.give_up();
+    } catch (const std::exception&) {
+        // The tables stay patched.
     }
 }
 
@@ -86,42 +76,25 @@ nb::tuple watchers_of(unsigned image) {
     std::vector<nb::object> found;
     {
         const std::lock_guard lock(watchers->mutex);
-        for (PyObject* each : watchers->of_image[views::checked_image(image)]) found.push_back(nb::borrow(each));
+        for (const Watching& each : watchers->all)
+            if (each.image == image) found.push_back(nb::borrow(each.watcher));
     }
     nb::list list;
     for (nb::object& each : found) list.append(std::move(each));
     return nb::tuple(list);
 }
 
-nb::object enter_watcher(nb::handle self) {
-    {
-        const std::lock_guard lock(watchers->mutex);
-        if (watchers->has(self)) return nb::borrow(self);
-    }
-    return blocks::call_method(self, "_cannot_enter");  // raises
-}
-
+nb::object enter_watcher(nb::handle self) { return nb::borrow(self); }
 void leave_watcher(nb::handle self, bool) { remove_watcher(self); }
 
 constexpr blocks::Kind watcher_block{&enter_watcher, &leave_watcher};
 
-void* begin(unsigned image, std::uintptr_t option) {
-    if (!listening.load(std::memory_order_acquire) || !python_lives()) return nullptr;
-    void* begun = nullptr;
-    callbacks::ask_from_llvm(
-        Callback::occurrence_begins, [&] { return nb::make_tuple(image, option); },
-        [&](nb::object found) {
-            if (!found.is_none()) begun = found.release().ptr();
-        });
-    return begun;
-}
-
-void end(unsigned image, void* begun, image::RawStringRef value, contain::Outcome outcome, bool refused) {
-    callbacks::ask_from_llvm(Callback::occurrence_ends, [&] {
+void tell_watchers(unsigned image, std::uintptr_t option, image::RawStringRef value, bool refused) {
+    if (!listening.load(std::memory_order_acquire) || !python_lives()) return;
+    callbacks::ask_from_llvm(Callback::option_given, [&] {
         const nb::object given =
             value.data == nullptr ? nb::object(nb::none()) : nb::object(nb::bytes(value.data, value.size));
-        return nb::make_tuple(image, nb::steal(static_cast<PyObject*>(begun)), given, refused,
-                              outcome != contain::Outcome::process);
+        return nb::make_tuple(image, option, given, refused);
     });
 }
 
@@ -153,12 +126,12 @@ void add_drift(nb::module_& m) {
     m.def(
         "replace_add_occurrence",
         [](unsigned image, std::uintptr_t add_occurrence) {
-            return contain::replace_add_occurrence(views::checked_image(image), add_occurrence, {begin, end});
+            return contain::replace_add_occurrence(views::checked_image(image), add_occurrence, &tell_watchers);
         },
         "image"_a, "add_occurrence"_a,
         "Return the replacement for the image's `add_occurrence` in virtual function tables. Inside a context it "
-        "changes that context, elsewhere it calls LLVM's function. While there are watchers, it calls what was set as "
-        "`occurrence_begins` and `occurrence_ends`, before and after.");
+        "changes that context, elsewhere it calls LLVM's function and, while there are watchers, what was set as "
+        "`option_given`.");
     blocks::add_methods<watcher_block>(blocks::make_type(m, "WatcherBase", {}));
     m.def("add_watcher", &add_watcher, "image"_a, "watcher"_a, "tables"_a,
           "Add a watcher of an image. While there is one, `tables` lead to the result of "

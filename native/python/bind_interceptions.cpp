@@ -1,5 +1,4 @@
 // Python bindings of the table of interceptions: what each row says, and the code and pointers that lead to optctx.
-#include "intercept/door.hpp"
 #include "intercept/interception.hpp"
 #include "intercept/machines.hpp"
 #include "intercept/parser.hpp"

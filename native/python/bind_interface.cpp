@@ -18,9 +18,8 @@ using namespace optctx;
 namespace {
 
 using Names = std::vector<std::string>;
-using Row =
-    std::tuple<Names, std::size_t, values::Kind, values::Kind, std::size_t, std::uint32_t, std::size_t, std::uintptr_t,
-               std::uint32_t, std::uintptr_t, std::string, unsigned, Names, std::vector<std::uint64_t>, std::uint32_t>;
+using Row = std::tuple<Names, std::size_t, values::Kind, std::uint32_t, std::size_t, std::uintptr_t, std::uint32_t,
+                       std::uintptr_t, std::string, unsigned, Names, std::vector<std::uint64_t>, std::uint32_t>;
 
 void publish(values::Space& space, const image::Library& library, std::vector<Row> rows) {
     std::vector<interface::Option> options;

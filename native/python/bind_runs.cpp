@@ -104,7 +104,7 @@ std::size_t set_outside_rule(unsigned image, bind::Outside rule, std::shared_ptr
 void configure_bindings(unsigned image, const std::vector<std::uintptr_t>& calls) {
     bind::LlvmCalls llvm{};
     if (calls.size() * sizeof(void*) != sizeof llvm)
-        throw nb::value_error("eleven functions of LLVM's C API are needed");
+        throw nb::value_error("eight functions of LLVM's C API are needed");
     std::memcpy(&llvm, calls.data(), sizeof llvm);
     bind::configure(views::checked_image(image), llvm, {may_run_outside, may_run, resolve, cannot_enter});
 }
@@ -122,18 +122,7 @@ void add_bind(nb::module_& m) {
         .value("error", bind::OnMismatch::error);
     m.def("configure_bindings", &configure_bindings, "image"_a, "calls"_a,
           "`calls`: LLVMGetModuleContext, -FirstFunction, -NextFunction, -GlobalParent, -StringAttributeAtIndex, "
-          "-StringAttributeValue, LLVMGetTarget, LLVMGetTargetMachineTriple, LLVMIsDeclaration, "
-          "LLVMGetEnumAttributeAtIndex, LLVMGetEnumAttributeKindForName, by address; the last three are 0 if the image "
-          "lacks one.");
-    m.def(
-        "run_counts",
-        [](unsigned image) {
-            const bind::RunCounts counts = bind::run_counts(views::checked_image(image));
-            return std::tuple(counts.everywhere, counts.here, counts.skipped, counts.worked);
-        },
-        "image"_a,
-        "How often the image began to work on a module, since the process began: (on every thread, on this one; on "
-        "this one while it recorded, on functions that passes skip all, and on others).");
+          "-StringAttributeValue, LLVMGetTarget, LLVMGetTargetMachineTriple, by address.");
     m.def("count_attributes", of_image(&bind::count_attributes), "image"_a, "count"_a,
           "Set whether the function attribute \"optctx\" counts in the image, on every thread.");
     m.def("attributes_switch", of_image(&bind::attributes_switch), "image"_a,

@@ -95,17 +95,6 @@ void add_contain(nb::module_& m) {
     contain::use_wait([](const std::function<void()>& wait) { wait_without_any_gil(wait); });
     contain::report_to(
         {&tell<Callback::not_contained>, &tell<Callback::ends_with_call>, &tell_contained, &tell_failed});
-    m.def(
-        "storage_shown",
-        [](unsigned image, std::uint32_t slot) -> std::optional<std::uintptr_t> {
-            contexts::Activation* activation = scopes::seen(views::checked_image(image)).activation;
-            if (activation == nullptr) return std::nullopt;
-            if (slot >= activation->shown().space().regions().size()) throw nb::index_error("no such slot");
-            return reinterpret_cast<std::uintptr_t>(activation->view()[slot]);
-        },
-        "image"_a, "slot"_a,
-        "Return where LLVM finds a region on this thread, inside a context: valid as long as nothing is set there. "
-        "None outside.");
     m.def("overrides_of", &overrides_of, "context"_a,
           "Return [(slot, (occurrences, setting))] of what a context sets.");
     m.def(

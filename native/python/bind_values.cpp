@@ -223,8 +223,7 @@ void add_space(nb::module_& m) {
         .def_prop_ro("base", [](const contexts::Context& c) { return SharedSetting{c.base()}; })
         .def_prop_ro("reads", &contexts::Context::reads, "The marks of readers, or None.")
         .def("take_reads", &contexts::Context::take_reads,
-             "Return (the indexes of the readers that read since the last call, whether passes skipped every function "
-             "since then), or None if a thread is inside.")
+             "Return the indexes of the readers that read since the last call, or None if a thread is inside.")
         .def(
             "address",
             [](const contexts::Context& c, std::uint32_t slot) {

@@ -38,10 +38,9 @@ constexpr std::array rows{
     Row{"ends_with_call", "optctx: when an option is set inside a context"},
     Row{"contained", "optctx: when an option is set inside a context"},
     Row{"failed", "optctx: when an option is set inside a context"},
-    Row{"occurrence_begins", "optctx: before an option is set"},
-    Row{"occurrence_ends", "optctx: after an option was set"},
+    Row{"option_given", "optctx: after an option was set"},
 };
-static_assert(rows.size() == static_cast<std::size_t>(Callback::occurrence_ends) + 1);
+static_assert(rows.size() == static_cast<std::size_t>(Callback::option_given) + 1);
 
 // References that are never dropped: LLVM may run while Python shuts down, and while another function is set.
 std::array<std::atomic<PyObject*>, rows.size()> functions{};

@@ -29,9 +29,7 @@ enum class Callback : std::uint8_t {
     contained,       // (image, address of the option, context)
     failed,          // (image, why)
     // Watchers (optctx/drifting/watch.py).
-    occurrence_begins,  // (image, address of the option) -> what `occurrence_ends` gets, or None if nothing watches
-    occurrence_ends,    // (image, what was returned, value or None for a flag, whether LLVM refused it, whether a
-                        // context kept it from the process)
+    option_given,  // (image, address of the option, value or None for a flag, whether LLVM refused it)
 };
 
 // Adds the binding that fills the table.

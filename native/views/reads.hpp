@@ -32,15 +32,8 @@ public:
     }
     void clear() noexcept {
         for (auto& mark : marks_) mark.store(0, std::memory_order_relaxed);
-        for (auto* flag : {&lost_, &skipped_, &worked_}) flag->store(false, std::memory_order_relaxed);
+        lost_.store(false, std::memory_order_relaxed);
     }
-    // LLVM begins to work on functions: passes skip all of them, or not.
-    void note_run(bool skipped) noexcept {
-        (skipped ? skipped_ : worked_).store(true, std::memory_order_relaxed);
-        if (from_ != nullptr) from_->note_run(skipped);
-    }
-    // True if passes skipped every function since `clear`.
-    bool all_skipped() const noexcept { return skipped_.load() && !worked_.load(); }
     // Some reads may go unmarked from now on, so no reader needs to be poisoned until `clear`.
     void lose() noexcept {
         lost_.store(true, std::memory_order_relaxed);
@@ -66,8 +59,6 @@ public:
 private:
     std::vector<std::atomic<std::uint8_t>> marks_;
     std::atomic<bool> lost_{false};
-    std::atomic<bool> skipped_{false};
-    std::atomic<bool> worked_{false};
     std::shared_ptr<Reads> from_;
     std::vector<bool> hides_;
 };

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections import Counter, OrderedDict
-from contextlib import AbstractContextManager
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from optctx.cache.entries import (
@@ -34,49 +33,6 @@ if TYPE_CHECKING:
     from optctx.compiling import CodeModel, Emit, Job, Reloc, Result
 
 
-class _MemoryStore:
-    """A store like FolderStore in the memory of this process, for at most `size_limit` bytes of values."""
-
-    def __init__(self, size_limit: int) -> None:
-        self._limit = size_limit
-        self._values: OrderedDict[str, bytes] = OrderedDict()
-        self._lock = lock_held_by_fork(Rank.STORE)
-
-    def get(self, key: str) -> bytes | None:
-        with self._lock:
-            if key in self._values:
-                self._values.move_to_end(key)
-            return self._values.get(key)
-
-    def set(self, key: str, value: bytes) -> None:
-        with self._lock:
-            self._set(key, value)
-
-    def _set(self, key: str, value: bytes) -> None:
-        if len(value) > self._limit:
-            self._values.pop(key, None)
-            return
-        self._values[key] = value
-        self._values.move_to_end(key)
-        # Summed up again, because an exception between two steps would make a kept sum wrong.
-        size = sum(map(len, self._values.values()))
-        while self._values and size > self._limit:
-            size -= len(self._values.popitem(last=False)[1])
-
-    def unreadable(self, key: str) -> None:
-        pass
-
-    def changing(self) -> AbstractContextManager[object]:
-        return self._lock
-
-    def clear(self) -> None:
-        with self._lock:
-            self._values.clear()
-
-    def close(self) -> None:
-        self.clear()
-
-
 class CompileCache:
     """A cache of compiled code, keyed by input, pipeline, target and the options that the compilation read.
 
@@ -87,7 +43,7 @@ class CompileCache:
     A compilation that does more than make code is not cached: under an option that prints, draws or writes
     files (`Option.trust` is "output") nothing is looked up and nothing is kept, so it prints every time.
 
-    A context manager. `hits` and `misses` count the calls of `compile`, over all threads; `skipped` counts
+    `hits` and `misses` count the calls of `compile`, over all threads; `skipped` counts
     those that were not cached, by the name of the option that is the reason.
 
     The cache itself never makes a compilation fail or wait: a full disk, a damaged entry, or a folder that
@@ -99,17 +55,16 @@ class CompileCache:
 
     def __init__(
         self,
-        directory: str | os.PathLike[str] | None = None,
+        directory: str | os.PathLike[str],
         *,
         size_limit: int = 1 << 30,
     ) -> None:
         """Open a cache.
 
         Args:
-            directory: A folder that any number of processes and threads of this user can share; None keeps
-                entries in memory. A missing folder is created with permissions 0700. Who can write to the
-                folder decides what code is run.
-            size_limit: Bytes. The least recently used entries are dropped first. A folder can exceed the
+            directory: A folder that any number of processes and threads of this user can share. A missing
+                folder is created with permissions 0700. Who can write to the folder decides what code is run.
+            size_limit: Bytes. The least recently used entries are dropped first. The folder can exceed the
                 limit by a sixteenth for each process that writes to it.
 
         Raises:
@@ -118,11 +73,9 @@ class CompileCache:
         """
         if not isinstance(size_limit, int):
             raise TypeError(f"expected size_limit to be an int, found {type(size_limit).__name__}")
-        self._store: _MemoryStore | FolderStore = (
-            _MemoryStore(size_limit) if directory is None else FolderStore(directory, size_limit)
-        )
+        self._store = FolderStore(directory, size_limit)
         self._lock = lock_held_by_fork(Rank.COUNTS)
-        self._where = "memory" if directory is None else shown(os.fsdecode(directory))
+        self._where = shown(os.fsdecode(directory))
         self.hits = 0
         self.misses = 0
         self.skipped: Counter[str] = Counter()
@@ -131,18 +84,8 @@ class CompileCache:
         skipped = f", not cached because of {', '.join(sorted(self.skipped))}" if self.skipped else ""
         return f"<CompileCache in {self._where}: {self.hits:,} hits, {self.misses:,} misses{skipped}>"
 
-    def __enter__(self) -> CompileCache:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Release the memory. Entries in a folder stay there."""
-        self._store.close()
-
     def clear(self) -> None:
-        """Drop every entry; in a folder, those of all processes. Warns of entries that cannot be dropped."""
+        """Drop every entry, those of all processes. Warns of entries that cannot be dropped."""
         self._store.clear()
 
     def compile(
@@ -222,7 +165,7 @@ class CompileCache:
 
     def _keep(self, under: str, key: str, names: list[str], result: Result) -> None:
         self._store.set(key, pack_result(result))
-        with self._store.changing():
+        with self._store.changing:
             known = self._known_reads(under)
             if names not in known:
                 self._store.set(under, pack_reads([*known, names]))

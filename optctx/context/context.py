@@ -11,18 +11,13 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, overload
 from optctx import _native
 from optctx.context import callbacks  # noqa: F401  native code calls them
 from optctx.context.bases import Base, engine_for, layers_of_base, seen_inside
-from optctx.context.copying import layers_as_text, state_of, with_state
 from optctx.context.inputs import (
-    ContextType,
-    call_inside,
     check_lookup,
     decorated,
-    given_options,
     named_values,
-    no_attribute,
     refuse_deferred,
 )
-from optctx.engine.attach import attach, attached
+from optctx.engine.attach import attach, attached, is_default
 from optctx.engine.engine import Engine
 from optctx.errors import OptionTypeError, shown
 from optctx.image.loaded import Image
@@ -30,7 +25,7 @@ from optctx.reads.unread import UnreadMode, check_mode, marks
 from optctx.tasks.scopes import follow_tasks
 from optctx.travelling.bindings import OnMismatch, bind
 from optctx.travelling.option_files import read_options, write_options
-from optctx.travelling.stamps import agreed, stamped_overrides, trusted_override
+from optctx.travelling.stamps import stamped_overrides, trusted_override
 from optctx.values.args import parse_args
 from optctx.values.layers import Layers, rebuild
 from optctx.values.overrides import Override, make_override, scopable
@@ -43,7 +38,7 @@ R = TypeVar("R")
 T = TypeVar("T")
 
 
-class OptionContext(_native.ScopeBase, Mapping[str, Value], metaclass=ContextType):
+class OptionContext(_native.ScopeBase, Mapping[str, Value]):
     """An immutable set of values for all of LLVM's options, in force on each thread that enters it.
 
     A context is comparable, hashable and picklable, and so is one of a subclass, with its attributes. Nothing
@@ -147,29 +142,6 @@ class OptionContext(_native.ScopeBase, Mapping[str, Value], metaclass=ContextTyp
         return cls._of(inherited.on_top(made), inherited, unread)
 
     @classmethod
-    def from_options(
-        cls,
-        options: object,
-        *,
-        base: Base = "inherit",
-        unread: UnreadMode = "ignore",
-        image: Image | None = None,
-    ) -> OptionContext:
-        """Make a context from an object whose typed fields are options, which editors complete and check.
-
-        The object is an instance of a dataclass. A field is the option of its `metadata["option"]`, or
-        without that of its name, with `-` for `_`. A field that is None is not given. Fields that are
-        dataclasses themselves count with their fields.
-
-        Raises OptionTypeError for another object, and otherwise as the constructor does.
-        """
-        values = given_options(options)
-        engine = engine_for(base, image)
-        made = _overrides(engine, values, {})
-        inherited = layers_of_base(engine, base)
-        return cls._of(inherited.on_top(made), inherited, unread)
-
-    @classmethod
     def _of(cls, *arguments: Any, **keywords: Any) -> OptionContext:
         """Make a context without calling `__init__`. Takes what `_fill` takes."""
         context = cls.__new__(cls)
@@ -206,8 +178,7 @@ class OptionContext(_native.ScopeBase, Mapping[str, Value], metaclass=ContextTyp
         """
         engine = attach(image)
         base = Layers.registered(engine)
-        found = stamped_overrides(engine, module, trusting(engine, trust))
-        return cls._of(agreed([(stamp, base.on_top(made)) for stamp, made in found]), base)
+        return cls._of(base.on_top(stamped_overrides(engine, module, trusting(engine, trust))), base)
 
     @classmethod
     def load(
@@ -346,8 +317,8 @@ class OptionContext(_native.ScopeBase, Mapping[str, Value], metaclass=ContextTyp
     if not TYPE_CHECKING:  # where every other name stays an error
 
         def __getattr__(self, name: str) -> Any:
-            """Raise AttributeError, with a hint if `name` resembles an option or a method."""
-            raise no_attribute(self, name)
+            words = f"{type(self).__name__!r} object has no attribute {shown(name)}"
+            raise AttributeError(f"{words}; look options up by name, such as context['unroll-count']")
 
     def __contains__(self, name: object) -> bool:
         return isinstance(name, str) and name in self._layers.engine.options
@@ -382,20 +353,28 @@ class OptionContext(_native.ScopeBase, Mapping[str, Value], metaclass=ContextTyp
         return repr(self._layers)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        made_of = (*layers_as_text(self), self._unread, "contain", type(self))
-        return _restore, made_of, state_of(self, OptionContext)
+        engine = self._layers.engine
+        if not is_default(engine):
+            raise OptionTypeError(
+                f"cannot pickle {shown(self)}: it is for the LLVM of {engine.image.path}, and only a "
+                "context for llvmlite's LLVM means the same in another process; make it again there"
+            )
+        return _restore, (*self._layers.portable(), self._unread, type(self)), _attributes(self) or None
 
     def __copy__(self) -> OptionContext:
         """Return the context itself, because it never changes. A copy of a subclass's is new."""
         if type(self) is OptionContext:
             return self
-        return with_state(self._again((), self._unread), state_of(self, OptionContext))
+        made = self._again((), self._unread)
+        _attributes(made).update(_attributes(self))
+        return made
 
     def __deepcopy__(self, memo: dict[int, object]) -> OptionContext:
         if type(self) is OptionContext:
             return self
         memo[id(self)] = made = self._again((), self._unread)
-        return with_state(made, copy.deepcopy(state_of(self, OptionContext), memo))
+        _attributes(made).update(copy.deepcopy(_attributes(self), memo))
+        return made
 
     # Scopes. `__enter__` and `__exit__` are one native step each: `enter` and `leave` in
     # native/python/scope_block.cpp. What they call in Python is in callbacks.py.
@@ -403,22 +382,26 @@ class OptionContext(_native.ScopeBase, Mapping[str, Value], metaclass=ContextTyp
     def run(self, function: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R:
         """Call a function inside this context, on this thread, and return its result.
 
-        Raises OptionTypeError for a generator or coroutine function or one of `contextlib.contextmanager`,
-        whose body would run after the scope was left. So it does for a result that is a generator, a
-        coroutine or such a context manager, if its body has not begun.
+        Raises OptionTypeError for a generator or coroutine function, whose body would run after the scope was
+        left. A generator, coroutine or context manager that the function returns runs outside.
         """
         refuse_deferred(function)
-        return call_inside(self, function, args, kwargs)
+        with self:
+            return function(*args, **kwargs)
 
     def __call__(self, function: Callable[P, R]) -> Callable[P, R]:
         """Decorate a function: each call of it runs inside this context.
 
         A function that Numba compiles is compiled under this context instead, wherever it is called.
 
-        Raises OptionTypeError for what `optctx.numba` or `run` refuse. A call raises it for the results that
-        `run` refuses.
+        Raises OptionTypeError for what `optctx.numba` or `run` refuse.
         """
         return decorated(self, function)
+
+
+def _attributes(context: OptionContext) -> dict[str, Any]:
+    """Return the attributes of a context of a subclass."""
+    return getattr(context, "__dict__", {})
 
 
 def _overrides(engine: Engine, overrides: object, named: Mapping[str, object]) -> list[Override]:
@@ -434,13 +417,7 @@ def _restore(
     inherited: dict[str, Texts],
     own: dict[str, Texts],
     unread: UnreadMode,
-    sets: str,
     kind: type[OptionContext],
 ) -> OptionContext:
-    """Make a context again for pickle: the registered defaults, then inherited values, then the overrides.
-
-    `sets`: what became of values given to LLVM's setters inside. Pickles of before may have another word.
-    """
-    if sets != "contain":
-        raise OptionTypeError(f"cannot read a pickled context with sets={sets!r}: scopes contain what is set")
+    """Make a context again for pickle: the registered defaults, then inherited values, then the overrides."""
     return kind._of(rebuild(attached() or attach(), inherited, own), None, unread)

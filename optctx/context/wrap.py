@@ -9,7 +9,7 @@ from types import MethodType
 from typing import Any, Generic, ParamSpec, TypeVar
 
 from optctx.context.context import OptionContext
-from optctx.context.inputs import call_inside, refuse_deferred
+from optctx.context.inputs import refuse_deferred
 from optctx.context.lookups import current
 from optctx.errors import OptionTypeError, shown
 
@@ -26,7 +26,8 @@ class Wrapped(Generic[P, R]):
         self._context = context
 
     def __call__(self, /, *args: P.args, **kwargs: P.kwargs) -> R:
-        return call_inside(self._context, self._function, args, kwargs)
+        with self._context:
+            return self._function(*args, **kwargs)
 
     def __get__(self, instance: object, owner: type | None = None) -> Any:
         """Bind to an instance, as a function in a class does."""
@@ -50,8 +51,7 @@ def wrap(function: Callable[P, R], /) -> Wrapped[P, R]:
         loop.run_in_executor(None, optctx.wrap(compile), module)
 
     Raises:
-        OptionTypeError: `function` cannot be called, or is one that `OptionContext.run` refuses. A call
-            raises it for the results that `run` refuses.
+        OptionTypeError: `function` cannot be called, or is one that `OptionContext.run` refuses.
         ScopeError: As for `current()`.
     """
     refuse_deferred(function)
@@ -100,13 +100,9 @@ def propagating(executor: Executor) -> PropagatingExecutor:
     """
     if isinstance(executor, PropagatingExecutor):
         return executor
-    methods = ("submit", "map", "shutdown")
-    missing = [name for name in methods if not callable(getattr(executor, name, None))]
-    if isinstance(executor, type) or missing:
-        what = f"the class {executor.__name__}" if isinstance(executor, type) else shown(executor)
+    if isinstance(executor, type) or not callable(getattr(executor, "submit", None)):
         raise OptionTypeError(
-            f"expected an executor, such as ThreadPoolExecutor(8), found {what}"
-            + (f" without {', '.join(missing)}" if missing else "; make one of it")
-            + "; for other kinds of pools, give them optctx.wrap(function)"
+            f"expected an executor, such as ThreadPoolExecutor(8), found {shown(executor)}; for other kinds "
+            "of pools, give them optctx.wrap(function)"
         )
     return PropagatingExecutor(executor)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from optctx._native import NO_SLOT, Kind, Space, publish_lookups
-from optctx.image.abi import element_size
 from optctx.image.loaded import Image
 from optctx.image.options import RegisteredOption
 
@@ -14,9 +13,8 @@ def publish(
     space: Space, image: Image, options: Mapping[int, RegisteredOption], aliases: Mapping[int, list[str]]
 ) -> None:
     """Let C++ code find the options."""
-    forms: dict[int, _Form] = {}
     rows = [
-        _row(option, [*option.names, *aliases.get(option.address, ())], forms)
+        _row(option, [*option.names, *aliases.get(option.address, ())])
         for option in options.values()
         if not option.alias_of
     ]
@@ -39,21 +37,13 @@ def aliases_of(options: Mapping[int, RegisteredOption]) -> dict[int, list[str]]:
     return found
 
 
-_Form = tuple[Kind, Kind, int]
-_Row = tuple[
-    list[str], int, Kind, Kind, int, int, int, int, int, int, str, int, list[str], list[int], int
-]  # fmt: skip
+_Row = tuple[list[str], int, Kind, int, int, int, int, int, str, int, list[str], list[int], int]
 
 
-def _row(option: RegisteredOption, names: list[str], forms: dict[int, _Form]) -> _Row:
+def _row(option: RegisteredOption, names: list[str]) -> _Row:
     """Return what publish_lookups takes of each option (native/interface/table.hpp)."""
-    form = forms.get(id(option.type))  # the type itself has no cheap hash
-    if form is None:
-        kind, element = option.type.kind, option.type.element
-        items = element if kind in (Kind.list, Kind.bits) else kind
-        form = forms[id(option.type)] = kind, items, element_size(element)
     region, offset = option.place
     value = NO_SLOT if option.value_slot is None else option.value_slot, offset, region + offset
     slot = NO_SLOT if option.slot is None else option.slot
     own = slot, option.address, option.reason, option.flag_default_index
-    return names, len(option.names), *form, *value, *own, *option.stored_choices()
+    return names, len(option.names), option.type.kind, *value, *own, *option.stored_choices()

@@ -20,7 +20,7 @@ from optctx.image.facts.interceptions import (
     why_missing,
 )
 from optctx.image.facts.machines import CALLS, CREATE_DATA_LAYOUT, LAYOUT_CALLS, MAKERS, OPTIONAL_CALLS
-from optctx.image.facts.mangled_names import ADD_OCCURRENCE, FINDING_OPTNONE, INTERCEPTING
+from optctx.image.facts.mangled_names import ADD_OCCURRENCE, INTERCEPTING
 from optctx.image.loaded import Image
 from optctx.image.options import RegisteredOption
 from optctx.image.registry_reader import ImageRegistry, read_registry
@@ -121,19 +121,10 @@ def find_functions(image: Image, of_host: Sequence[Interception]) -> Functions:
         image.findings.pointers_to(add_occurrence),
         intercepted,
         unavailable,
-        [] if BINDING in unavailable else _work_calls(image),
+        [] if BINDING in unavailable else [image.findings.need(fact).address for fact in INTERCEPTING],
         _machine_calls(image),
         [symbol.address for symbol in members[MAKERS]],
     )
-
-
-def _work_calls(image: Image) -> list[int]:
-    """Find what the handlers of work call; 0 for what finds optnone, if the image lacks a part of it."""
-    find_optnone = [image.findings.find(fact) for fact in FINDING_OPTNONE]
-    return [
-        *(image.findings.need(fact).address for fact in INTERCEPTING),
-        *(0 if found is None or None in find_optnone else found.address for found in find_optnone),
-    ]
 
 
 def _missing(image: Image) -> Iterator[tuple[str, str]]:

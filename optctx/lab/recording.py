@@ -10,7 +10,6 @@ from optctx import OptionContext, Read, Unread, record
 from optctx.compiling import Job, compile_unchecked, why_passes_skip
 from optctx.errors import OptctxError
 from optctx.process import NOT_RUN
-from optctx.wording import ALL_OPTNONE
 
 _NOT_RUN = "what reads it did not run"
 
@@ -44,4 +43,4 @@ def recorded(_: object, job: Job) -> Recorded:
 
 def _said_once(cause: str) -> str:
     """Leave out of a cause what is said for the whole file."""
-    return cause.replace(ALL_OPTNONE, _NOT_RUN).replace(NOT_RUN, _NOT_RUN)
+    return cause.replace(NOT_RUN, _NOT_RUN)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Mapping, Set
+from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from optctx._native import Context, Kind, Recorder, demangle, run_counts
+from optctx._native import Context, Kind, Recorder, demangle
 from optctx.engine.engine import Engine
 from optctx.errors import OptctxError, ScopeError
 from optctx.image.options import RegisteredOption
@@ -22,11 +22,6 @@ _NAME = re.compile(r"(?:\(anonymous namespace\)|operator\(\)|[^(])+")
 
 
 _SAME = "read, but equal to its process-wide value"
-_ELSEWHERE = (
-    "LLVM ran on other threads only; a scope and a recording reach the thread that enters them (optctx.wrap "
-    "and optctx.propagating take a scope to other threads)"
-)
-_NOWHERE = "LLVM compiled nothing on this thread inside the block"
 
 
 @dataclass(frozen=True)
@@ -64,7 +59,7 @@ class Read:
 class Unread:
     """An override of a scope, a bound context or a function's attribute that LLVM did not read.
 
-    `cause`: the likely cause, in words.
+    `cause`: what is known of it, in words: which functions read the option, or that LLVM read none at all.
     """
 
     name: str
@@ -89,19 +84,11 @@ class Log:
         self._thread = threading.get_ident()
         self._drift = engine.space.drift()
         self._process = process_texts(engine)
-        self._runs_before = run_counts(engine.index)
-        self._runs: tuple[int, ...] | None = None  # what `run_counts` counts; set at the end
         self._ended: list[Scope] | None = None
         self._problem: str | None = None
         self._reads: Mapping[str, Read] | None = None  # once the block has ended, and they were asked for
 
-    @property
-    def is_over(self) -> bool:
-        """Whether the block has ended."""
-        return self._runs is not None
-
     def _end(self) -> None:
-        self._runs = self._counted_runs()
         try:
             self._ended = self._scopes()
         except OptctxError as error:  # raised when the log is used; the block may have failed already
@@ -122,7 +109,6 @@ class Log:
         """
         if self._reads is not None:
             return self._reads
-        is_over = self.is_over
         values: dict[str, list[Value]] = {}
         readers: set[int] = set()
         same: dict[str, bool] = {}  # override -> whether it equals the process-wide value in every scope
@@ -151,7 +137,7 @@ class Log:
                 for name in sorted(values)
             }
         )
-        if is_over:
+        if self._ended is not None:
             self._reads = found
         return found
 
@@ -162,18 +148,16 @@ class Log:
         Options that a context changes for the whole process are left out, because their reads are not seen.
         """
         read: set[tuple[str, str]] = set()
-        ran: set[str] = set()
+        idle = True
         given: dict[tuple[str, str], tuple[Context, RegisteredOption]] = {}
         for context, own in self._scopes():
-            for functions in reader_index(self._engine).functions(own).values():
-                ran.update(functions)
+            idle = idle and not own
             states = {option.name: option for option in self._options(own)}
             read.update((name, text_under(context, option)) for name, option in states.items())
             for option in self._overridden(context):
                 given[option.name, text_under(context, option)] = context, option
-        idle, skipped = self._idle(ran), self._skipped
         return [
-            Unread(name, value_under(context, option), why_unread(option, ran, idle, skipped=skipped))
+            Unread(name, value_under(context, option), why_unread(option, idle))
             for (name, state), (context, option) in sorted(given.items(), key=lambda item: item[0])
             if (name, state) not in read
         ]
@@ -217,27 +201,6 @@ class Log:
         """
         scopes = [(context, list(self._options(own))) for context, own in self._scopes() if own]
         return fingerprint_of(self._engine, scopes, self._process)
-
-    def _counted_runs(self) -> tuple[int, ...]:
-        if self._runs is not None:
-            return self._runs
-        runs = zip(run_counts(self._engine.index), self._runs_before, strict=True)
-        return tuple(now - then for now, then in runs)
-
-    @property
-    def _skipped(self) -> bool:
-        """Whether passes skipped every function that LLVM worked on."""
-        *_, skipped, worked = self._counted_runs()
-        return bool(skipped and not worked)
-
-    def _idle(self, ran: Set[str]) -> str:
-        """Say why LLVM read nothing on this thread: it did not run there. Empty if it did."""
-        everywhere, here, *_ = self._counted_runs()
-        if here:
-            return ""
-        if everywhere:
-            return _ELSEWHERE
-        return "" if ran else _NOWHERE
 
     def _options(self, readers: list[int]) -> list[RegisteredOption]:
         by_reader = reader_index(self._engine).options

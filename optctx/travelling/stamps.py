@@ -13,7 +13,7 @@ read the module can see what it was compiled with.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from optctx._native import Kind
@@ -37,9 +37,7 @@ from optctx.travelling.module_metadata import (
     read_named,
     write_named,
 )
-from optctx.values.layers import Layers
 from optctx.values.overrides import Override, make_override
-from optctx.values.read_values import Value
 from optctx.values.registry import find
 from optctx.values.texts import Texts
 from optctx.values.trust import Trust
@@ -55,7 +53,6 @@ _MOST_BYTES = 1 << 16  # of a stamp, half of them for the name of its module
 _LONGEST_NAME = 1 << 12  # characters of that name that are written
 _ALL_OPERANDS, _ALL_BYTES = 1 << 22, 1 << 26  # of all stamps
 _HEAD = 2  # operands before the options
-_MOST_DIFFERENT = 64  # stamps to compare; different texts may stand for the same values
 _NO_NAMES = ("", "<string>")  # identifiers of modules that llvmlite parses from bitcode and from text
 
 
@@ -185,13 +182,6 @@ def _plain(operand: object) -> object:
     return operand.decode(errors="backslashreplace") if isinstance(operand, bytes) else operand
 
 
-def stamped_override(engine: Engine, name: str, texts: Texts) -> Override:
-    """Make the override for one option of a stamp. Raises as `make_override` does."""
-    if not texts and find(engine, name).type.kind not in (Kind.list, Kind.bits):
-        raise OptionValueError(f"cannot set {name!r} without an occurrence: it is no list")
-    return make_override(engine, name, texts)
-
-
 def trusted_overrides(
     engine: Engine, options: Mapping[str, Texts], whose: str, trust: Trust
 ) -> list[Override]:
@@ -206,12 +196,11 @@ def trusted_overrides(
         raise
 
 
-def stamped_overrides(engine: Engine, module: object, trust: Trust) -> list[tuple[Stamp, list[Override]]]:
-    """Return the different stamps of a module, each with its overrides.
+def stamped_overrides(engine: Engine, module: object, trust: Trust) -> list[Override]:
+    """Return the overrides of a module's stamps, which must be equal.
 
-    Raises as `read_stamps` does, OptctxError for a module without a stamp, and LinkMismatchError for one with
-    more than 64 different stamps. Raises UntrustedOptionError, and as `make_override` does, with the name of
-    the stamped module.
+    Raises as `read_stamps` does, OptctxError for a module without a stamp, and LinkMismatchError if stamps
+    differ. Raises UntrustedOptionError, and as `make_override` does, with the name of the stamped module.
     """
     stamps = read_stamps(engine.image, module)
     whose = f"cannot take the options of {called(module_label(engine.image, module))}"
@@ -219,55 +208,29 @@ def stamped_overrides(engine: Engine, module: object, trust: Trust) -> list[tupl
         raise OptctxError(
             f"{whose}: it carries no stamp; call optctx.stamp(module, context) in the step that compiles it"
         )
-    different = {tuple(sorted(stamp.options.items())): stamp for stamp in reversed(stamps)}
-    if len(different) > _MOST_DIFFERENT:
-        raise LinkMismatchError(
-            f"{whose}: it was linked of modules that were compiled with {len(different)} different sets of "
-            "options; compare these before they are linked (optctx.check_link)"
-        )
-    return [
-        (stamp, trusted_overrides(engine, stamp.options, called(stamp.producer), trust))
-        for stamp in reversed(different.values())
-    ]
+    first = stamps[0]
+    for other in stamps:
+        if other.options != first.options:
+            names = sorted({shown(name) for name, _ in first.options.items() ^ other.options.items()})
+            raise LinkMismatchError(
+                f"{whose}: {called(first.producer)} and {called(other.producer)} in it were compiled with "
+                f"different ones, {first_few(names)}; compile them with the same "
+                "options, or make a context by hand (optctx.check_link, before they are linked, shows every "
+                "difference)"
+            )
+    return trusted_overrides(engine, first.options, called(first.producer), trust)
 
 
 def trusted_override(engine: Engine, name: str, texts: Texts, trust: Trust) -> Override:
-    """Make an override as `stamped_override` does, if the option and its value are trusted.
+    """Make an override, if the option and its value are trusted.
 
-    Raises UntrustedOptionError if they are not.
+    Raises UntrustedOptionError if they are not, and as `make_override` does.
     """
     option = engine.resolve(find(engine, name))
     trust.check(option, name)
     trust.check_text(option, name, texts)
-    override = stamped_override(engine, name, texts)
+    if not texts and option.type.kind not in (Kind.list, Kind.bits):
+        raise OptionValueError(f"cannot set {name!r} without an occurrence: it is no list")
+    override = make_override(engine, name, texts)
     trust.check_value(option, name, override.value())
     return override
-
-
-def agreed(found: Sequence[tuple[Stamp, Layers]]) -> Layers:
-    """Return the values that all stamps of a module agree on. Raises LinkMismatchError if they differ."""
-    (first, layers), *others = found
-    for stamp, other in others:
-        if other != layers:
-            raise LinkMismatchError(
-                f"cannot take the options of a linked module: {called(first.producer)} and "
-                f"{called(stamp.producer)} in it were compiled with different ones, "
-                f"{_differences(layers, other)}; compile them with the same options, or make a context by "
-                "hand (optctx.check_link, before they are linked, shows every difference)"
-            )
-    return layers
-
-
-def in_words(value: Value, given: bool) -> str:
-    """Describe the state of an option. LLVM can tell a default that was given from one that was not."""
-    return shown(value) if given else f"not given ({shown(value)})"
-
-
-def _differences(one: Layers, other: Layers) -> str:
-    return first_few(
-        [f"{name!r} ({_said(one, name)} and {_said(other, name)})" for name in one.differing(other)]
-    )
-
-
-def _said(layers: Layers, name: str) -> str:
-    return in_words(layers.look_up(name), layers.state(name).given)

@@ -1,4 +1,4 @@
-"""Flags of clang, opt and llc that are not options of the LLVM library, and what to use instead.
+"""Common flags of clang, opt and llc that are not options of the LLVM library, and what to use instead.
 
 And the names of LLVM's passes, as the library itself lists them (`opt -print-passes`).
 """
@@ -13,27 +13,31 @@ from functools import cache
 
 from optctx.image.facts.mangled_names import END_STREAM, MAKE_STREAM, PRINT_PASS_NAMES
 from optctx.image.loaded import Image
-from optctx.values.tool_flags import TOOL_FLAGS
+
+# What a flag is called, as a pattern, and what does the same.
+_FLAGS = (
+    (r"O([0-3sz]|fast)?", "name the pipeline: 'default<O3>'"),
+    (r"passes|p", "pass the pipeline to run_passes(module, 'default<O3>'), or --passes"),
+    (
+        r"m(arch|cpu|tune|attr|triple|abi|cmodel)|(code|relocation)-model|f(no-)?(PIC|pic|PIE|pie)",
+        "give it to the target machine: create_target_machine(cpu=..., features=...), or --llc -mcpu=native",
+    ),
+    (r"mllvm|X(llvm|clang)", "leave it out, and write an LLVM option alone"),
+    (r"f(fast-math|(no-)?(unroll-loops|vectorize|slp-vectorize|lto))", "compile the source with it"),
+)
 
 
 def advice_for(image: Image, name: str) -> str:
     """Explain a name that is not an LLVM option, and say what to use instead. Empty for unknown names."""
     bare = name.lstrip("-")
-    for programs, patterns, instead in TOOL_FLAGS:
-        if any(re.fullmatch(pattern, bare) for pattern in patterns.split()):
-            same = re.sub(r"\b(NAME|ON|OFF|LEVEL)\b", lambda word: _filled(word[0], bare), instead)
-            return f"-{bare} is an option of {programs}, not of LLVM's library; {same}"
+    for pattern, instead in _FLAGS:
+        if re.fullmatch(pattern, bare):
+            return f"-{bare} is a flag of clang, opt or llc, not of LLVM's library; {instead}"
     if bare in pass_names(image):
         return (
             f"{bare!r} is a pass; name it in the pipeline: run_passes(module, {bare!r}), or --passes {bare}"
         )
     return ""
-
-
-def _filled(word: str, name: str) -> str:
-    """Return what a word of the table stands for, given the name of a flag."""
-    level = name if name[1:] in ("0", "1", "2", "3", "s", "z") else "O3"
-    return {"NAME": name, "ON": name[1:], "OFF": name[4:].lstrip("-"), "LEVEL": level}[word]
 
 
 _STREAM_SIZE = 1024  # bytes; an llvm::raw_fd_ostream takes about a hundred

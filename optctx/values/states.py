@@ -18,7 +18,6 @@ from optctx._native import (
     Setting,
     option_at,
     read_words,
-    storage_shown,
 )
 from optctx.engine.engine import Engine
 from optctx.image.options import RegisteredOption
@@ -76,19 +75,6 @@ def _state(option: RegisteredOption, address: int, occurrences: int) -> State:
 def live_state(option: RegisteredOption) -> State:
     """Read the state in LLVM's own storage at this moment."""
     return _state(option, option.place.address, option_at(option.address).occurrences)
-
-
-def shown_state(engine: Engine, option: RegisteredOption) -> State | None:
-    """Read the state that LLVM sees on this thread inside a context.
-
-    None outside, and for an option that contexts have no storage for.
-    """
-    own = None if option.slot is None else storage_shown(engine.index, option.slot)
-    if own is None:
-        return None
-    # The variable belongs to the same activation.
-    value = option.value_in(lambda slot: storage_shown(engine.index, slot) or 0)
-    return _state(option, value, option_at(own).occurrences)
 
 
 def registered_state(engine: Engine, option: RegisteredOption) -> State:

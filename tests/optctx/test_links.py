@@ -114,8 +114,9 @@ def test_the_last_stamp_counts_and_replaces_those_of_the_linker() -> None:
 
 def test_stamps_that_contradict_each_other_are_an_error_that_names_module_and_option() -> None:
     both = linked(stamped("a.c", unroll_count=0), module_of("b.c"), stamped("c.c", inline_threshold=3))
-    words = r"'a\.c' and module 'c\.c'.*'inline-threshold' \(not given \(225\) and 3\), "
-    with pytest.raises(LinkMismatchError, match=words + r"'unroll-count' \(0 and not given \(0\)\)"):
+    with pytest.raises(
+        LinkMismatchError, match=r"'a\.c' and module 'c\.c'.* 'inline-threshold', 'unroll-count'; compile"
+    ):
         OptionContext.from_module(both)
     same = [stamped("a.c", unroll_count="4"), stamped("b.c", unroll_count="0x4")]  # in other words
     assert OptionContext.from_module(linked(*same)) == context_of({"unroll-count": 4})
@@ -213,7 +214,9 @@ def read_or_refuse(module: binding.ModuleRef) -> None:
     except OptctxError:
         pass
     else:
-        assert not check_link([module], context)
+        stamp(again := module_of("odd.c"), context)
+        assert OptionContext.from_module(again) == context
+        assert not check_link([again], context)
     with suppress(OptctxError):
         str(check_link([module, stamped("a.c", unroll_count=4)]))
     assert str(module) == before

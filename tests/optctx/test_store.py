@@ -26,10 +26,9 @@ from tests.support.scopes import in_threads
 
 
 @pytest.fixture
-def ready() -> None:
+def ready(tmp_path: Path) -> None:
     """Everything is imported that a compilation needs: a child of fork may find it out of reach."""
-    with CompileCache() as cache:
-        unrolled_by_four(cache)
+    unrolled_by_four(CompileCache(tmp_path / "ready"))
 
 
 def flip(file: Path) -> None:
@@ -101,7 +100,8 @@ def test_where_the_system_has_no_more_of_something_is_a_miss_and_a_warning(
     tmp_path: Path, ready: None
 ) -> None:
     def work(kind: int, most: int, said: str, kinds: int) -> None:
-        with warned() as texts, CompileCache(tmp_path / str(kind)) as cache:
+        cache = CompileCache(tmp_path / str(kind))
+        with warned() as texts:
             soft, hard = resource.getrlimit(kind)
             resource.setrlimit(kind, (most, hard))
             try:

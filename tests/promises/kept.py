@@ -67,7 +67,8 @@ def contexts() -> Iterator[OptionContext]:
 
 def meaning(context: OptionContext) -> Kept:
     """Its command line, the fingerprint of a compilation under it, and the files of a cache after that."""
-    with tempfile.TemporaryDirectory() as folder, CompileCache(folder) as cache:
+    with tempfile.TemporaryDirectory() as folder:
+        cache = CompileCache(folder)
         with context, record() as log:
             assert compile_job(Job(SCALE, triple=X86)).error is None
         with context:

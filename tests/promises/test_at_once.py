@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextvars
+import pathlib
 import pickle
 import random
 import time
@@ -96,11 +97,12 @@ def test_threads_with_random_options_get_what_a_fresh_process_gives(expected: di
 @pytest.mark.skipif(not FREE_THREADED, reason="needs a free-threaded Python: `make test-long`")
 def test_optctx_runs_without_the_gil() -> None:
     run_python("""
-        import sys
+        import sys, tempfile
         import optctx
         assert not sys._is_gil_enabled()
         optctx.attach()
-        with optctx.CompileCache() as cache, optctx.watch(print), optctx.OptionContext(unroll_count=2):
+        cache = optctx.CompileCache(tempfile.mkdtemp())
+        with optctx.watch(print), optctx.OptionContext(unroll_count=2):
             cache.compile("define void @f() { ret void }")
         assert not sys._is_gil_enabled()
     """)
@@ -202,34 +204,36 @@ def look_around(dice: random.Random) -> None:
 
 
 @pytest.mark.parametrize("rounds", [12, pytest.param(200, marks=pytest.mark.long)])
-def test_everything_at_once_gives_what_fresh_processes_give(expected: dict[Job, Result], rounds: int) -> None:
-    with CompileCache() as cache:
+def test_everything_at_once_gives_what_fresh_processes_give(
+    expected: dict[Job, Result], rounds: int, tmp_path: pathlib.Path
+) -> None:
+    cache = CompileCache(tmp_path)
 
-        def find_in_the_cache(dice: random.Random) -> None:
-            job = dice.choice(JOBS)
-            with OptionContext.from_args(job.options, base="defaults"):
-                found = cache.compile(job.ir, job.passes, triple=job.triple, cpu=job.cpu, emit=job.emit)
-                assert found.code == expected[job].code
+    def find_in_the_cache(dice: random.Random) -> None:
+        job = dice.choice(JOBS)
+        with OptionContext.from_args(job.options, base="defaults"):
+            found = cache.compile(job.ir, job.passes, triple=job.triple, cpu=job.cpu, emit=job.emit)
+            assert found.code == expected[job].code
 
-        works = [
-            compile_in_new_contexts(expected),
-            share_contexts(expected),
-            share_contexts(expected),
-            bind_and_unbind,
-            record_reads,
-            carry_to_a_thread,
-            look_around,
-            find_in_the_cache,
-            find_in_the_cache,
-        ]
+    works = [
+        compile_in_new_contexts(expected),
+        share_contexts(expected),
+        share_contexts(expected),
+        bind_and_unbind,
+        record_reads,
+        carry_to_a_thread,
+        look_around,
+        find_in_the_cache,
+        find_in_the_cache,
+    ]
 
-        def repeat(number: int, work: Work) -> None:
-            dice = random.Random(number)
-            for _ in range(rounds):
-                work(dice)
-                assert current() == OptionContext(base="defaults")
+    def repeat(number: int, work: Work) -> None:
+        dice = random.Random(number)
+        for _ in range(rounds):
+            work(dice)
+            assert current() == OptionContext(base="defaults")
 
-        in_threads([partial(repeat, n, work) for n, work in enumerate(works)])
+    in_threads([partial(repeat, n, work) for n, work in enumerate(works)])
     assert not drift()
     assert {job: scoped(job) for job in JOBS} == expected
 

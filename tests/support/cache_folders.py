@@ -44,15 +44,16 @@ def warned() -> Iterator[list[str]]:
 
 def filled(folder: Path) -> tuple[Path, Path]:
     """The files of what was read and of the result, in a folder that has these two entries."""
-    with CompileCache(folder) as cache:
-        assert [unrolled_by_four(cache), counts(cache)] == [4, (0, 1)]
+    cache = CompileCache(folder)
+    assert [unrolled_by_four(cache), counts(cache)] == [4, (0, 1)]
     reads, result = sorted(folder.iterdir(), key=lambda path: path.read_bytes()[TAG_SIZE] < 2)
     return reads, result
 
 
 def missed(folder: Path) -> str:
     """Compile twice; what was found is a miss and is replaced. Return the warning."""
-    with warned() as texts, CompileCache(folder) as cache:
+    cache = CompileCache(folder)
+    with warned() as texts:
         assert [unrolled_by_four(cache), unrolled_by_four(cache)] == [4, 4]
     assert counts(cache) == (1, 1), folder
     (text,) = texts

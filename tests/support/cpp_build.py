@@ -11,7 +11,7 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Callable
-from ctypes import CFUNCTYPE, c_char_p, c_size_t, c_uint, c_uint64, c_void_p
+from ctypes import CFUNCTYPE, c_char_p, c_size_t, c_uint, c_uint64
 
 import optctx
 from tests.support.processes import SECONDS
@@ -20,7 +20,6 @@ ROOT = pathlib.Path(__file__).parents[2]
 PROGRAMS = ROOT / "tests/programs/cpp"
 WARNINGS = ("-Wall", "-Wextra", "-Wpedantic", "-Werror")
 SHARED = ("-shared", "-fPIC")
-_SEPARATOR = "\x1e"  # after each element of a list
 
 
 def compile_cpp(
@@ -86,7 +85,6 @@ class Lookups:
         library = ctypes.CDLL(str(path))
         by_text = CFUNCTYPE(c_char_p, c_char_p, c_char_p)
         self._look_up, self._look_up_kept = by_text(("look_up", library)), by_text(("look_up_kept", library))
-        self._look_up_of = CFUNCTYPE(c_char_p, c_void_p, c_char_p)(("look_up_of", library))
         self.keep, self.drop = (CFUNCTYPE(None)((name, library)) for name in ("keep", "drop"))
         self.wrong = CFUNCTYPE(c_uint64, c_uint, c_uint64)(("wrong", library))
         self.torn = CFUNCTYPE(c_uint64, c_uint64)(("torn", library))
@@ -98,10 +96,6 @@ class Lookups:
     def get_kept(self, name: str, cpp_type: str) -> object:
         """The same in a scope of the context that `keep` took."""
         return _value(self._look_up_kept(name.encode(), cpp_type.encode()), cpp_type)
-
-    def get_of(self, llvm_context: int, name: str) -> object:
-        """optctx::get_bound<unsigned>(llvm_context, name)"""
-        return _value(self._look_up_of(llvm_context, name.encode()), "std::optional<unsigned>")
 
 
 class Scopes:
@@ -164,9 +158,6 @@ def _value(answer: bytes, cpp_type: str) -> object:
 
 
 def _parse(text: str, cpp_type: str) -> object:
-    if cpp_type.startswith("std::vector<"):
-        element = cpp_type.removeprefix("std::vector<").removesuffix(">")
-        return [_parse(item, element) for item in text.split(_SEPARATOR)[:-1]]
     if cpp_type.startswith("std::optional<"):
         element = cpp_type.removeprefix("std::optional<").removesuffix(">")
         return None if text == "None" else _parse(text, element)

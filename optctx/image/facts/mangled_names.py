@@ -177,10 +177,6 @@ INTERCEPTING: Final = tuple(
         "LLVMGetTargetMachineTriple",
     ).values()
 )
-# The rest of LlvmCalls, all or none: only a cause in words depends on them.
-FINDING_OPTNONE: Final = tuple(
-    _plain("LLVMIsDeclaration", "LLVMGetEnumAttributeAtIndex", "LLVMGetEnumAttributeKindForName").values()
-)
 
 METADATA: Final = {
     **_plain(

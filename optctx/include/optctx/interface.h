@@ -23,12 +23,11 @@ enum optctx_status {
     OPTCTX_OK = 0,
     OPTCTX_UNAVAILABLE = 1,    /* optctx is not loaded, not attached to that LLVM, or of another version */
     OPTCTX_UNKNOWN_OPTION = 2, /* no option with that name is registered */
-    OPTCTX_OTHER_TYPE = 3,     /* the value has another type than the caller asks for, or no readable form */
-    OPTCTX_NOT_BOUND = 4,      /* the LLVMContext is not bound to a context */
-    OPTCTX_BAD_VALUE = 5,      /* the option does not take this value */
-    OPTCTX_PROCESS_WIDE = 6,   /* the option cannot be set for one thread */
-    OPTCTX_SCOPE = 7,          /* the scope cannot be entered or left here and now */
-    OPTCTX_FAILED = 8          /* any other failure, such as running out of memory */
+    OPTCTX_OTHER_TYPE = 3, /* the value has another type than the caller asks for, is a list, or has no readable form */
+    OPTCTX_BAD_VALUE = 4,  /* the option does not take this value */
+    OPTCTX_PROCESS_WIDE = 5, /* the option cannot be set for one thread */
+    OPTCTX_SCOPE = 6,        /* the scope cannot be entered or left here and now */
+    OPTCTX_FAILED = 7        /* any other failure, such as running out of memory */
 };
 
 enum optctx_kind {
@@ -44,19 +43,13 @@ enum optctx_kind {
     OPTCTX_ENUM = 10
 };
 
-typedef struct optctx_item {
+/* The value of an option. */
+typedef struct optctx_value {
+    uint32_t kind;    /* enum optctx_kind */
     uint64_t bits;    /* bool, or an integer (int is sign-extended) */
     double real;      /* float or double */
     const char* text; /* string (may contain NULs) or name of an enum's choice; NULL if it holds none of its choices */
     size_t length;    /* length of `text` in bytes */
-} optctx_item;
-
-/* The value of an option: one item, or any number of items for a list or a set of choices. */
-typedef struct optctx_value {
-    uint32_t kind;    /* enum optctx_kind, of each item */
-    uint32_t several; /* whether it is a list or a set of choices */
-    const optctx_item* items;
-    size_t count;
 } optctx_value;
 
 /* Takes a value, which is valid until the function returns. It must not throw. */
@@ -81,10 +74,8 @@ typedef struct optctx_error {
 typedef struct optctx_interface {
     uint32_t version; /* OPTCTX_INTERFACE_VERSION */
 
-    /* Calls `take` with the value that the option has on the calling thread; with `llvm_context`, in the context that
-     * is bound to that llvm::LLVMContext. */
-    int32_t (*read)(const void* code, const void* llvm_context, const char* name, size_t length, optctx_take take,
-                    void* to, optctx_error* error);
+    /* Calls `take` with the value that the option has on the calling thread. */
+    int32_t (*read)(const void* code, const char* name, size_t length, optctx_take take, void* to, optctx_error* error);
     /* Makes a context: the values that the calling thread sees, with the arguments on top. Each is NAME=VALUE, as on a
      * command line; a flag's value is "true". LLVM's own parsers judge the values. The caller must release it. */
     int32_t (*prepare)(const void* code, const char* const* arguments, size_t count, const optctx_context** out,

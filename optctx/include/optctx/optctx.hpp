@@ -101,21 +101,12 @@ inline const optctx_interface& interface() {
     return *found;
 }
 
-template <class T>
-struct Items : std::false_type {
-    using Type = T;
-};
-template <class T>
-struct Items<std::vector<T>> : std::true_type {
-    using Type = T;
-};
-
 template <class T, class... Others>
 constexpr bool is_one_of = (std::is_same_v<T, Others> || ...);
 template <class T>
 constexpr bool is_number = std::is_integral_v<T> && !is_one_of<T, bool, char, wchar_t, char16_t, char32_t>;
 
-// Whether a T can hold the value, or each of its items; but for the name of an enum's choice, whatever the value is.
+// Whether a T can hold the value; but for the name of an enum's choice, whatever the value is.
 template <class T>
 bool holds(const optctx_value& value) {
     const std::uint32_t kind = value.kind;
@@ -124,11 +115,8 @@ bool holds(const optctx_value& value) {
     if constexpr (is_one_of<T, float>) return kind == OPTCTX_FLOAT;
     if constexpr (is_one_of<T, double>) return kind == OPTCTX_FLOAT || kind == OPTCTX_DOUBLE;
     if constexpr (is_one_of<T, std::optional<std::string>>) return kind == OPTCTX_ENUM;
-    if constexpr (is_one_of<T, std::string>) {
-        const auto has_text = [](const optctx_item& item) { return item.text != nullptr; };
-        return (kind == OPTCTX_ENUM || kind == OPTCTX_STRING) &&
-               std::all_of(value.items, value.items + value.count, has_text);
-    }
+    if constexpr (is_one_of<T, std::string>)
+        return (kind == OPTCTX_ENUM || kind == OPTCTX_STRING) && value.text != nullptr;
     if constexpr (is_number<T>) {
         if (kind < OPTCTX_INT32 || kind > OPTCTX_UINT64) return false;
         const bool is_signed = kind == OPTCTX_INT32 || kind == OPTCTX_INT64;
@@ -138,41 +126,30 @@ bool holds(const optctx_value& value) {
 }
 
 template <class T>
-T convert(const optctx_item& item) {
-    if constexpr (is_one_of<T, bool>) return item.bits != 0;
-    if constexpr (is_one_of<T, std::optional<bool>>) return item.bits == 0 ? std::nullopt : T(item.bits == 1);
-    if constexpr (is_one_of<T, float, double>) return static_cast<T>(item.real);
-    if constexpr (is_one_of<T, std::string>) return std::string(item.text, item.length);
+T convert(const optctx_value& value) {
+    if constexpr (is_one_of<T, bool>) return value.bits != 0;
+    if constexpr (is_one_of<T, std::optional<bool>>) return value.bits == 0 ? std::nullopt : T(value.bits == 1);
+    if constexpr (is_one_of<T, float, double>) return static_cast<T>(value.real);
+    if constexpr (is_one_of<T, std::string>) return std::string(value.text, value.length);
     if constexpr (is_one_of<T, std::optional<std::string>>)
-        return item.text == nullptr ? std::nullopt : T(std::in_place, item.text, item.length);
-    if constexpr (is_number<T>) return static_cast<T>(item.bits);
+        return value.text == nullptr ? std::nullopt : T(std::in_place, value.text, value.length);
+    if constexpr (is_number<T>) return static_cast<T>(value.bits);
 }
 
 template <class T>
 struct Found {
-    std::optional<T> value;  // none if it has another type, which `seen` says
-    optctx_value seen{};
+    std::optional<T> value;  // none if it has another type
+    std::uint32_t kind = 0;
 };
 
 template <class T>
 void take(void* to, const optctx_value* value) noexcept {
-    using Item = typename Items<T>::Type;
-    static_assert(
-        is_number<Item> ||
-            is_one_of<Item, bool, float, double, std::string, std::optional<bool>, std::optional<std::string>>,
-        "look an option up as one of the types that optctx::get lists");
     auto& found = *static_cast<Found<T>*>(to);
-    found.seen = *value;
-    if (Items<T>::value != (value->several != 0) || !holds<Item>(*value)) return;
-    if constexpr (Items<T>::value) {
-        found.value.emplace();
-        for (std::size_t i = 0; i < value->count; ++i) found.value->push_back(convert<Item>(value->items[i]));
-    } else {
-        found.value.emplace(convert<T>(*value->items));
-    }
+    found.kind = value->kind;
+    if (holds<T>(*value)) found.value.emplace(convert<T>(*value));
 }
 
-[[noreturn]] inline void fail_for_type(std::string_view name, const optctx_value& value) {
+[[noreturn]] inline void fail_for_type(std::string_view name, std::uint32_t kind) {
     constexpr const char* fitting[] = {"bool",
                                        "std::optional<bool>",
                                        "int",
@@ -184,22 +161,8 @@ void take(void* to, const optctx_value* value) noexcept {
                                        "",
                                        "std::string",
                                        "std::optional<std::string>"};
-    const std::string type = fitting[value.kind];
-    fail(OPTCTX_OTHER_TYPE, "cannot look up '" + std::string(name) + "' as this C++ type: look it up as " +
-                                (value.several != 0 ? "std::vector<" + type + ">" : type));
-}
-
-// Returns nothing if `llvm_context` is given and nothing is bound to it.
-template <class T>
-std::optional<T> read(Image image, const void* llvm_context, std::string_view name) {
-    Found<T> found;
-    optctx_error error;
-    const std::int32_t status =
-        interface().read(image.code, llvm_context, name.data(), name.size(), &take<T>, &found, &error);
-    if (status == OPTCTX_NOT_BOUND) return std::nullopt;
-    check(status, error);
-    if (!found.value) fail_for_type(name, found.seen);
-    return std::move(found.value);
+    fail(OPTCTX_OTHER_TYPE,
+         "cannot look up '" + std::string(name) + "' as this C++ type: look it up as " + fitting[kind]);
 }
 
 template <class T>
@@ -228,47 +191,37 @@ std::string text_of(const T& value) {
 //   float, double              the same type; double also reads a float
 //   std::string                a string; the name of an enum's choice, an error if it holds none of its choices
 //   std::optional<std::string> the name of an enum's choice; nullopt if it holds none of its choices
-//   std::vector of these       a list, or the choices of a set
-// The values equal those of Python's `optctx.current()`. An option that cannot be set per thread has its process-wide
-// value everywhere; as in LLVM itself, such a read is not synchronised with a thread that changes it.
+// Lists are for Python to read. The values equal those of Python's `optctx.current()`. An option that cannot be set per
+// thread has its process-wide value everywhere; as in LLVM itself, such a read is not synchronised with a thread that
+// changes it.
 template <class T>
 T get(std::string_view name, Image image = {}) {
-    return *detail::read<T>(image, nullptr, name);
+    static_assert(
+        detail::is_number<T> ||
+            detail::is_one_of<T, bool, float, double, std::string, std::optional<bool>, std::optional<std::string>>,
+        "look an option up as one of the types that optctx::get lists");
+    detail::Found<T> found;
+    optctx_error error;
+    detail::check(detail::interface().read(image.code, name.data(), name.size(), &detail::take<T>, &found, &error),
+                  error);
+    if (!found.value) detail::fail_for_type(name, found.kind);
+    return *std::move(found.value);
 }
 
-// Returns the value in the context that is bound to the llvm::LLVMContext at this address, or nothing if none is.
-template <class T>
-std::optional<T> get_bound(const void* llvm_context, std::string_view name, Image image = {}) {
-    return detail::read<T>(image, llvm_context, name);
-}
-
-// A value for an option, by its name or an alias, without leading dashes: a text, as in -name=text; a bool, an integer,
-// a float or a double, whose text LLVM's parser judges like any other; or a std::vector, each element of which
-// is one -name=text.
+// A value for an option, by its name or an alias, without leading dashes: a text, as in -name=text; or a bool, an
+// integer, a float or a double, whose text LLVM's parser judges like any other. Each one for a list adds to it.
 class Setting {
 public:
     template <class T>
-    Setting(std::string_view name, const T& value) {
-        if constexpr (detail::Items<T>::value) {
-            for (const auto& each : value) add(name, detail::text_of<typename T::value_type>(each));
-            if (value.empty())
-                detail::fail(OPTCTX_BAD_VALUE, "cannot set '" + std::string(name) +
-                                                   "' to an empty list: no command line can; leave the option out");
-        } else {
-            add(name, detail::text_of(value));
-        }
+    Setting(std::string_view name, const T& value) : argument_(std::string(name) + '=' + detail::text_of(value)) {
+        if (argument_.find('\0') != std::string::npos)
+            detail::fail(OPTCTX_BAD_VALUE, "cannot set '" + std::string(name) + "': the text contains NUL");
     }
 
 private:
     friend class OptionContext;
 
-    void add(std::string_view name, const std::string& text) {
-        if (text.find('\0') != std::string::npos)
-            detail::fail(OPTCTX_BAD_VALUE, "cannot set '" + std::string(name) + "': the text contains NUL");
-        arguments_.push_back(std::string(name) + '=' + text);
-    }
-
-    std::vector<std::string> arguments_;
+    std::string argument_;
 };
 
 // A prepared set of option values: what the thread that makes it sees at that moment, with the settings on top.
@@ -278,8 +231,7 @@ class OptionContext {
 public:
     explicit OptionContext(const std::vector<Setting>& settings, Image image = {}) {
         std::vector<const char*> arguments;
-        for (const Setting& setting : settings)
-            for (const std::string& argument : setting.arguments_) arguments.push_back(argument.c_str());
+        for (const Setting& setting : settings) arguments.push_back(setting.argument_.c_str());
         const optctx_context* made = nullptr;
         optctx_error error;
         detail::check(detail::interface().prepare(image.code, arguments.data(), arguments.size(), &made, &error),

@@ -264,33 +264,24 @@ def test_what_is_recorded_and_unread_is_right_inside() -> None:
 
 def test_the_cache_tells_apart_what_was_set(tmp_path: Path) -> None:
     results: list[tuple[int | None, bytes]] = []
-    with optctx.CompileCache(tmp_path) as cache:
-        for count in (None, 2, 4, 2):
-            with contained():
-                if count is not None:
-                    set_option("unroll-count", str(count))
-                results.append((count, cache.compile(COUNTED, triple=X86).code))
-        assert (cache.hits, cache.misses) == (1, 3)
+    cache = optctx.CompileCache(tmp_path)
+    for count in (None, 2, 4, 2):
+        with contained():
+            if count is not None:
+                set_option("unroll-count", str(count))
+            results.append((count, cache.compile(COUNTED, triple=X86).code))
+    assert (cache.hits, cache.misses) == (1, 3)
     by_count = dict(results)
     assert len(set(by_count.values())) == 3 == len(set(results))
 
 
-def test_watchers_are_told_only_if_they_ask_for_it() -> None:
-    plain: list[optctx.DriftEvent] = []
-    all_of_it: list[optctx.DriftEvent] = []
-    with optctx.watch(plain.append), optctx.watch(all_of_it.append, contained=True), contained():
+def test_watchers_are_not_told() -> None:
+    events: list[optctx.DriftEvent] = []
+    with optctx.watch(events.append), contained():
         set_option("unroll-count", "4")
         set_option("force-vector-width", "8")  # cl::location
         set_option("unroll-count", "many")
-    assert plain == []
-    said = [(e.name, e.before, e.after, e.occurrences, e.text, e.contained) for e in all_of_it]
-    assert said == [
-        ("unroll-count", 0, 4, 1, "4", True),
-        ("force-vector-width", 0, 8, 1, "8", True),
-    ]
-    assert str(all_of_it[0]).startswith(
-        "LLVM option 'unroll-count' was set inside a scope from 0 to 4 (given once) by thread"
-    )
+    assert events == []
 
 
 @forked

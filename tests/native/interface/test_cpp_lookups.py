@@ -9,14 +9,12 @@ from collections import Counter
 from collections.abc import Mapping
 from functools import partial
 
-import llvmlite.binding as llvm
 import pytest
 
 import optctx
-from optctx import OptionContext, current, registry, unbind
+from optctx import OptionContext, current, registry
 from optctx._native import Kind
 from optctx.engine.attach import attach
-from optctx.hosts.llvmlite import llvm_context_address
 from optctx.process import set_process_options
 from tests.support.alone import alone
 from tests.support.cpp_build import SHARED, Build, Lookups
@@ -74,10 +72,8 @@ def cpp(library: pathlib.Path) -> Lookups:
 
 
 def cpp_type(name: str) -> str | None:
-    """What C++ looks the option up as; None for a type without a readable form."""
+    """What C++ looks the option up as; None for a list and for a type without a readable form."""
     option = attach().resolve(attach().options[name]).type
-    if option.kind in (Kind.list, Kind.bits):
-        return f"std::vector<{_TYPES[option.element]}>"
     return _TYPES.get(option.kind)
 
 
@@ -88,7 +84,7 @@ def compare(cpp: Lookups, values: Mapping[str, object]) -> Counter[str]:
         kind = cpp_type(name)
         counts[str(kind)] += 1
         if kind is None:
-            with pytest.raises(LookupError, match=r"^3: .*: its value has no readable form"):
+            with pytest.raises(LookupError, match=r"^3: .*: (its value has no readable|it is a list; ask)"):
                 cpp.get(name, "std::string")
         else:
             assert (name, cpp.get(name, kind)) == (name, values[name])
@@ -98,7 +94,7 @@ def compare(cpp: Lookups, values: Mapping[str, object]) -> Counter[str]:
 def test_every_option_reads_as_in_python_outside_any_scope(cpp: Lookups) -> None:
     counts = compare(cpp, current())
     assert sum(counts.values()) == len(registry())
-    assert counts["None"] < 20, "nearly every option has a readable form"
+    assert counts["None"] < 80, "nearly every option has a value that C++ can read"
 
 
 def test_every_option_reads_as_in_python_inside_a_scope(cpp: Lookups) -> None:
@@ -106,10 +102,9 @@ def test_every_option_reads_as_in_python_inside_a_scope(cpp: Lookups) -> None:
     with context:
         compare(cpp, context)
     for name in MANY:
-        kind = cpp_type(name)
-        assert kind is not None
         assert context[name] != current()[name], "the override must matter"
-        assert cpp.get(name, kind) == current()[name], "and is gone after the scope"
+        if (kind := cpp_type(name)) is not None:
+            assert cpp.get(name, kind) == current()[name], "and is gone after the scope"
 
 
 @alone
@@ -156,10 +151,6 @@ def test_an_integer_type_must_hold_every_value(cpp: Lookups) -> None:
         ("enable-gvn-hoist", "unsigned", "bool"),
         ("aarch64-enable-global-merge", "bool", "std::optional<bool>"),
         ("mem-intrinsic-expand-size", "std::uint64_t", "std::int64_t"),
-        ("cfg-func-name", "std::vector<std::string>", "std::string"),
-        ("amdgpu-use-native", "std::string", "std::vector<std::string>"),
-        ("amdgpu-use-native", "std::vector<int>", "std::vector<std::string>"),
-        ("pgo-analysis-map", "unsigned", "std::vector<std::optional<std::string>>"),
         ("cfg-func-name", "int", "std::string"),
     ],
 )
@@ -190,25 +181,11 @@ def test_a_context_that_cpp_holds_outlives_its_scope_and_its_python_object(cpp: 
     others = [OptionContext({"unroll-count": n, "cfg-func-name": str(n)}) for n in range(500)]
     try:
         for name in MANY:
-            kind = cpp_type(name)
-            assert kind is not None
-            assert cpp.get_kept(name, kind) == expected[name]
+            if (kind := cpp_type(name)) is not None:
+                assert cpp.get_kept(name, kind) == expected[name]
     finally:
         cpp.drop()
     assert len(others) == 500
-
-
-def test_what_is_bound_to_an_llvm_context_is_found_on_any_thread(cpp: Lookups) -> None:
-    with llvm.create_context() as llvm_context, OptionContext({"unroll-count": 4}):
-        address = llvm_context_address(llvm_context)
-        assert cpp.get_of(address, "unroll-count") is None
-        OptionContext({"unroll-count": 7}).bind(llvm_context)
-        assert (cpp.get_of(address, "unroll-count"), cpp.get("unroll-count", "unsigned")) == (7, 4)
-        found: list[object] = []
-        in_threads([lambda: found.append(cpp.get_of(address, "unroll-count"))])
-        assert found == [7]
-        unbind(llvm_context)
-        assert cpp.get_of(address, "unroll-count") is None
 
 
 def test_lookups_are_right_while_scopes_come_and_go(cpp: Lookups) -> None:

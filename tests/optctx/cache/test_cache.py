@@ -6,7 +6,6 @@ import faulthandler
 import json
 import os
 import warnings
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from functools import partial
@@ -33,9 +32,8 @@ IRRELEVANT = {"amdgpu-enable-delay-alu": False, "hexagon-vector-combine": False,
 
 
 @pytest.fixture
-def cache(tmp_path: Path) -> Iterator[CompileCache]:
-    with CompileCache(tmp_path / "cache") as made:
-        yield made
+def cache(tmp_path: Path) -> CompileCache:
+    return CompileCache(tmp_path / "cache")
 
 
 def test_options_that_nothing_reads_share_an_entry_and_others_miss(cache: CompileCache) -> None:
@@ -103,7 +101,8 @@ def compile_twice(context: OptionContext, folder: Path, result: Path) -> None:
             os.dup2(file.fileno(), stream)
     os.chdir(folder)  # where LLVM writes files
     sizes = []
-    with CompileCache() as cache, context:
+    cache = CompileCache(folder / "cache" / result.stem)
+    with context:
         for _ in range(2):
             before = printed.stat().st_size
             cache.compile(COUNTED, "default<O2>", triple=X86)
@@ -135,14 +134,13 @@ def test_whatever_prints_prints_every_time(share: int, tmp_path: Path) -> None:
 
 
 @forked
-def test_an_option_that_was_set_to_print_for_the_process_is_a_reason_as_well() -> None:
-    with CompileCache() as cache:
-        for name in ("print-after=no-pass", "stats"):
-            binding.set_option("", f"-{name}")
-            unrolled(cache)
-        assert counts(cache) == (0, 0)
-        assert cache.skipped == {"print-after": 2}
-        assert "0 hits, 0 misses, not cached because of print-after" in repr(cache)
+def test_an_option_that_was_set_to_print_for_the_process_is_a_reason_as_well(cache: CompileCache) -> None:
+    for name in ("print-after=no-pass", "stats"):
+        binding.set_option("", f"-{name}")
+        unrolled(cache)
+    assert counts(cache) == (0, 0)
+    assert cache.skipped == {"print-after": 2}
+    assert "0 hits, 0 misses, not cached because of print-after" in repr(cache)
 
 
 @pytest.mark.usefixtures("attributes")
@@ -238,14 +236,12 @@ def test_it_is_never_wrong(
 
 
 @pytest.fixture(scope="module")
-def shared() -> Iterator[CompileCache]:
-    with CompileCache() as made:
-        yield made
+def shared(tmp_path_factory: pytest.TempPathFactory) -> CompileCache:
+    return CompileCache(tmp_path_factory.mktemp("cache"))
 
 
 @forked
-def test_what_others_set_process_wide_counts() -> None:
-    cache = CompileCache()
+def test_what_others_set_process_wide_counts(cache: CompileCache) -> None:
     assert unrolled(cache) == 1
     binding.set_option("", "-unroll-count=3")
     assert (unrolled(cache), cache.hits) == (3, 0)
@@ -258,15 +254,14 @@ def test_what_others_set_process_wide_counts() -> None:
 
 
 @forked
-def test_what_llvm_copies_for_good_at_first_use_is_never_found(tmp_path: Path) -> None:
+def test_what_llvm_copies_for_good_at_first_use_is_never_found(cache: CompileCache, tmp_path: Path) -> None:
     """Which value it copied, and of a file which content, depends on when this process first compiled."""
-    with CompileCache() as cache:
-        assert (unrolled(cache), unrolled(cache)) == (1, 1)
-        assert counts(cache) == (1, 1)
-        (tmp_path / "data").touch()
-        binding.set_option("", f"-codegen-data-use-path={tmp_path / 'data'}")
-        assert (unrolled(cache), unrolled(cache)) == (1, 1)
-        assert counts(cache) == (1, 3)
+    assert (unrolled(cache), unrolled(cache)) == (1, 1)
+    assert counts(cache) == (1, 1)
+    (tmp_path / "data").touch()
+    binding.set_option("", f"-codegen-data-use-path={tmp_path / 'data'}")
+    assert (unrolled(cache), unrolled(cache)) == (1, 1)
+    assert counts(cache) == (1, 3)
 
 
 def test_what_was_compiled_for_the_processor_of_another_machine_is_not_found(
@@ -280,19 +275,19 @@ def test_what_was_compiled_for_the_processor_of_another_machine_is_not_found(
     assert counts(cache) == (1, 2)
 
 
-def test_the_oldest_entries_go_where_there_are_too_many_bytes() -> None:
+def test_the_oldest_entries_go_where_there_are_too_many_bytes(tmp_path: Path) -> None:
     def compiled(cache: CompileCache, count: int) -> Result:
         with OptionContext({"unroll-count": count}):
             return cache.compile(COUNTED, UNROLL, triple=X86)
 
-    with CompileCache(size_limit=15_000) as cache:
-        made = [compiled(cache, count) for count in range(1, 46)]
-        assert sum(len(result.code) for result in made) > 30_000
-        assert counts(cache) == (0, 45)
-        assert compiled(cache, 45) == made[44]
-        assert counts(cache) == (1, 45)
-        assert compiled(cache, 1) == made[0]
-        assert counts(cache) == (1, 46)  # had gone
-        cache.clear()
-        assert compiled(cache, 45) == made[44]
-        assert counts(cache) == (1, 47)
+    cache = CompileCache(tmp_path, size_limit=15_000)
+    made = [compiled(cache, count) for count in range(1, 46)]
+    assert sum(len(result.code) for result in made) > 30_000
+    assert counts(cache) == (0, 45)
+    assert compiled(cache, 45) == made[44]
+    assert counts(cache) == (1, 45)
+    assert compiled(cache, 1) == made[0]
+    assert counts(cache) == (1, 46)  # had gone
+    cache.clear()
+    assert compiled(cache, 45) == made[44]
+    assert counts(cache) == (1, 47)

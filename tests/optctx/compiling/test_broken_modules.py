@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import pathlib
 from collections.abc import Callable
 from typing import Any
@@ -65,13 +66,13 @@ OF_MODULES: list[Callable[[Any], object]] = [
     lambda module: run_passes(module, "default<O3>"),
     lambda module: emit_object(module, machine(X86)),
     lambda module: emit_assembly(module, machine(X86)),
-    lambda module: CompileCache().compile(module),
+    lambda module: CompileCache(os.environ["XDG_CACHE_HOME"]).compile(module),
 ]
 OF_IR: list[Callable[[Any], object]] = [
     lambda ir: checked(compile_job(Job(ir))),
     fresh,
     by_compiler,
-    lambda ir: CompileCache().compile(ir),
+    lambda ir: CompileCache(os.environ["XDG_CACHE_HOME"]).compile(ir),
 ]
 
 

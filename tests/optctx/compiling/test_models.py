@@ -66,7 +66,9 @@ def expected() -> list[str]:
     return found
 
 
-def test_a_thread_a_fresh_process_a_cache_and_drawn_jobs(expected: list[str], fresh: FreshProcess) -> None:
+def test_a_thread_a_fresh_process_a_cache_and_drawn_jobs(
+    expected: list[str], fresh: FreshProcess, tmp_path: pathlib.Path
+) -> None:
     by_default = expected[MODELS.index(("pic", "default"))]
     assert digest(compile_job(Job(MODULE, "verify", triple=X86)).code) == by_default
     for models, object_digest in zip(MODELS, expected, strict=True):
@@ -76,12 +78,12 @@ def test_a_thread_a_fresh_process_a_cache_and_drawn_jobs(expected: list[str], fr
         assert find(jobs(MODULE, st.just({}), passes="verify", **same), lambda _: True) == job
         assert digest(compile_job(job).code) == object_digest, models
         assert digest(fresh.compile(job).code) == object_digest, models
-    with CompileCache() as cache:
-        for _, (models, object_digest) in itertools.product("ab", zip(MODELS, expected, strict=True)):
-            reloc, model = models
-            found = cache.compile(MODULE, "verify", triple=X86, reloc=reloc, code_model=model)
-            assert digest(found.code) == object_digest, models
-        assert (cache.hits, cache.misses) == (len(MODELS), len(MODELS))
+    cache = CompileCache(tmp_path)
+    for _, (models, object_digest) in itertools.product("ab", zip(MODELS, expected, strict=True)):
+        reloc, model = models
+        found = cache.compile(MODULE, "verify", triple=X86, reloc=reloc, code_model=model)
+        assert digest(found.code) == object_digest, models
+    assert (cache.hits, cache.misses) == (len(MODELS), len(MODELS))
 
 
 def test_a_command(expected: list[str], tmp_path: pathlib.Path, capfd: pytest.CaptureFixture[str]) -> None:

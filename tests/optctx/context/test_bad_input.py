@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import pathlib
 import traceback
 from collections.abc import Callable, Iterator
@@ -45,7 +46,6 @@ LONG_INPUT: dict[str, Callable[[], object]] = {
     "a type": lambda: blank().get("unroll-count", type(LONG, (), {})),
     "an attribute": lambda: getattr(blank(), LONG),
     "a function": lambda: blank().run(generate),
-    "a generator": lambda: OptionContext({"print-after": [LONG]}).run(lambda: generate()),
     "a context": lambda: OptionContext({"print-after": [LONG]}).__exit__(None, None, None),
     "a context of another block": lambda: OptionContext({"print-after": [LONG]}).with_sets(),
     "unread": lambda: OptionContext({"print-after": [LONG]}, unread="error").run(int),
@@ -54,7 +54,7 @@ LONG_INPUT: dict[str, Callable[[], object]] = {
     "a pipeline": lambda: run_passes(parse_assembly("", create_context()), LONG),
     "an open pipeline": lambda: run_passes(parse_assembly("", create_context()), "function(" * 100_000),
     "words of a pipeline": lambda: run_passes(parse_assembly("", create_context()), "x " * 100_000),
-    "a module": lambda: CompileCache().compile(LONG, "verify"),
+    "a module": lambda: CompileCache(os.environ["XDG_CACHE_HOME"]).compile(LONG, "verify"),
 }
 
 

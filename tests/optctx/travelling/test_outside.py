@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pathlib
 import re
 import warnings
 from collections.abc import Callable, Iterator
@@ -62,20 +63,20 @@ def calls(way: Callable[[Any], object], llvm_context: Any) -> str:
         return "" if module.closed else str(module)
 
 
-def test_a_cache_is_no_way_past_the_rule() -> None:
+def test_a_cache_is_no_way_past_the_rule(tmp_path: pathlib.Path) -> None:
     """It compiles in a scope of its own, and LLVM does nothing if it finds the code."""
-    with optctx.CompileCache() as cache:
-        for _ in range(2):
-            with OptionContext():
-                found = cache.compile(COUNTED, UNROLL, triple=X86)
-            optctx.attach(outside="error")
-            with pytest.raises(OutsideScopeError, match="nothing has been run: test_a_cache_is_no_way"):
-                cache.compile(COUNTED, UNROLL, triple=X86)
-            optctx.attach(outside="warn")
-            with pytest.warns(OutsideScopeWarning, match="test_a_cache_is_no_way") as told:
-                assert cache.compile(COUNTED, UNROLL, triple=X86).code == found.code
-            assert [each.filename for each in told] == [FILE]
-        assert (cache.hits, cache.misses) == (3, 1)
+    cache = optctx.CompileCache(tmp_path)
+    for _ in range(2):
+        with OptionContext():
+            found = cache.compile(COUNTED, UNROLL, triple=X86)
+        optctx.attach(outside="error")
+        with pytest.raises(OutsideScopeError, match="nothing has been run: test_a_cache_is_no_way"):
+            cache.compile(COUNTED, UNROLL, triple=X86)
+        optctx.attach(outside="warn")
+        with pytest.warns(OutsideScopeWarning, match="test_a_cache_is_no_way") as told:
+            assert cache.compile(COUNTED, UNROLL, triple=X86).code == found.code
+        assert [each.filename for each in told] == [FILE]
+    assert (cache.hits, cache.misses) == (3, 1)
 
 
 @rows("name", WAYS)

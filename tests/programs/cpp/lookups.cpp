@@ -7,7 +7,6 @@
 #include <mutex>
 #include <optional>
 #include <string>
-#include <vector>
 
 namespace {
 
@@ -25,13 +24,6 @@ std::enable_if_t<optctx::detail::is_number<T>, std::string> text_of(T value) {
 template <class T>
 std::string text_of(const std::optional<T>& value) {
     return value ? text_of(*value) : "None";
-}
-// Each element ends with the record separator.
-template <class T>
-std::string text_of(const std::vector<T>& values) {
-    std::string text;
-    for (std::size_t i = 0; i < values.size(); ++i) text += text_of(static_cast<T>(values[i])) + '\x1e';
-    return text;
 }
 
 using Look = std::string (*)(const char*);
@@ -52,12 +44,6 @@ const std::map<std::string, Look> looks{
     {"double", look<double>},
     {"std::string", look<std::string>},
     {"std::optional<std::string>", look<std::optional<std::string>>},
-    {"std::vector<bool>", look<std::vector<bool>>},
-    {"std::vector<int>", look<std::vector<int>>},
-    {"std::vector<unsigned>", look<std::vector<unsigned>>},
-    {"std::vector<std::uint64_t>", look<std::vector<std::uint64_t>>},
-    {"std::vector<std::string>", look<std::vector<std::string>>},
-    {"std::vector<std::optional<std::string>>", look<std::vector<std::optional<std::string>>>},
 };
 
 std::mutex mutex;
@@ -86,9 +72,6 @@ extern "C" {
 
 const char* look_up(const char* name, const char* type) {
     return told([&] { return looks.at(type)(name); });
-}
-const char* look_up_of(const void* llvm_context, const char* name) {
-    return told([&] { return text_of(optctx::get_bound<unsigned>(llvm_context, name)); });
 }
 // The same in the image with code at an address.
 const char* look_up_at(const void* address, const char* name) {
