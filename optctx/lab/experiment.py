@@ -46,7 +46,7 @@ class Plan:
     attributes: tuple[str, ...]  # the `attributes_policy` of the calling process
     limits: Limits
     names: tuple[str, ...] = ()  # of the jobs in messages, if there are several
-    output: bool = False  # whether answers have the object, and the IR if the job emits it
+    output: bool = False  # whether answers have the object
     noted: tuple[str, ...] = ()  # options whose reads answers report
     repeats: int = 1  # compilations of each that is asked for, of which the fastest counts
     directory: bytes | None = None  # where to compile and put temporary files; None is as this process
@@ -387,7 +387,6 @@ def compile_one(plan: Plan, asked: Asked) -> Answer:
         seconds=result.seconds,
         digest=hashlib.sha256(result.code).hexdigest(),
         code=result.code if plan.output else b"",
-        ir=result.ir if plan.output else None,
         read=read,
     )
 

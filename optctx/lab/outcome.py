@@ -73,7 +73,6 @@ class Answer:
     error: str = ""  # the last line that LLVM printed, or how the process ended
     printed: tuple[str, ...] = ()  # lines on standard output and error
     code: bytes = b""  # the object, if the plan asks for it
-    ir: str | None = None
     read: frozenset[str] | None = None  # those of `Plan.noted` that LLVM read; None if unknown
 
     @property

@@ -1,16 +1,14 @@
-"""What a search goes by: figures of each compilation, or of what it runs."""
+"""What a search goes by: a figure of each compilation, or of what it runs."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar
 
 from optctx.children.death import End
-from optctx.compiling import Emit
 from optctx.errors import OptctxError, shown
-from optctx.lab.outcome import Answer
 from optctx.lab.program import NoNumberError, Program
 from optctx.lab.timing import Bench, Confirmation, Interval, Kernel, KernelBench, Timing
 from optctx.lab.trial import FIGURES, Direction, Goal, Trial, direction_of
@@ -23,12 +21,11 @@ _SURELY = 0.97
 
 @dataclass(frozen=True)
 class Objective:
-    """A figure to search by. `wants`: what it needs of a compilation, beside figures."""
+    """A figure to search by: one of those that each compilation gives by itself, or a `Measured` one."""
 
     direction: Direction = "minimise"
     name: ClassVar[str]
     unit: ClassVar[str] = ""
-    wants: ClassVar[Emit | None] = None
     confirmed: ClassVar[bool] = False  # whether the best figure counts only after a second check
 
     @property
@@ -38,64 +35,28 @@ class Objective:
     @property
     def identity(self) -> str:
         """All that its figures depend on, for a study that goes on."""
-        return f"{self.goal.name}: {self.direction}"
+        return f"{self.name}: {self.direction}"
 
 
 @dataclass(frozen=True)
-class Static(Objective):
-    """One that a compilation gives by itself."""
-
-    def figure(self, answer: Answer) -> float:
-        """Of a compilation in state "ok". What it raises is the error of the trial."""
-        return answer.figures[self.name]
-
-
-@dataclass(frozen=True)
-class Size(Static):
+class Size(Objective):
     """Bytes of the object."""
 
     name: ClassVar[str] = "size"
 
 
 @dataclass(frozen=True)
-class Instructions(Static):
+class Instructions(Objective):
     """Instructions of IR after the passes."""
 
     name: ClassVar[str] = "instructions"
 
 
 @dataclass(frozen=True)
-class CompilationTime(Static):
+class CompilationTime(Objective):
     """Wall time of parsing, passes and emission: the least of three, one compilation at a time."""
 
     name: ClassVar[str] = "compile-time"
-
-
-@dataclass(frozen=True)
-class Function(Static):
-    """A Python function of the object's bytes and of the IR's text after the passes.
-
-    It is called in the process that searches, on the thread that searches. What it raises is the error of the
-    trial, and so is a result that is no finite number.
-    """
-
-    function: Callable[[bytes, str], float] = lambda code, ir: 0.0
-    label: str = "function"
-    name: ClassVar[str] = "function"
-    wants: ClassVar[Emit | None] = "both"
-
-    @property
-    def goal(self) -> Goal:
-        return Goal(self.label, "", self.direction)
-
-    def figure(self, answer: Answer) -> float:
-        return self.function(answer.code, answer.ir or "")
-
-
-def emit_for(objectives: Sequence[Objective]) -> Emit | None:
-    """What compilations have to give for these objectives; None for figures alone."""
-    wants = {each.wants for each in objectives}
-    return "both" if "both" in wants else "object" if "object" in wants else None
 
 
 @dataclass(frozen=True)
@@ -115,8 +76,6 @@ Measure = Callable[[Mapping[str, bytes]], dict[str, Found]]
 @dataclass(frozen=True)
 class Measured(Objective):
     """One that runs what was compiled, on this machine, while nothing is compiled."""
-
-    wants: ClassVar[Emit | None] = "object"
 
     def against(self, base: bytes) -> Measure:
         """What measures candidates against a base. It raises OptctxError if the base cannot be run."""

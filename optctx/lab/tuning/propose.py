@@ -10,11 +10,11 @@ from optctx import Option, registry
 from optctx.compiling import Job
 from optctx.compiling.facts import trusted
 from optctx.errors import Interrupted, OptctxError
-from optctx.lab.experiment import Asked
+from optctx.lab.experiment import Asked, Experiment
 from optctx.lab.outcome import Limits
 from optctx.lab.rank import Effect, rank
 from optctx.lab.space import DEFAULT, Choices, Dimension, Space
-from optctx.lab.tuning.evaluate import Evaluator, search_plan
+from optctx.lab.tuning.assess import search_plan
 from optctx.lab.tuning.objectives import Found, Measured, Objective, Size
 
 _NUMBERS = ("int", "uint", "int64", "uint64")
@@ -93,10 +93,11 @@ def _fastest(
     """The dimensions by the best figure that one of their values gives alone, the best first."""
     points = [(each.name, text) for each in dimensions for text in each.values.ends if text != DEFAULT]
     codes: dict[str, dict[str, bytes]] = {each.name: {} for each in dimensions}  # by digest
-    with Evaluator() as evaluator:
-        base = evaluator.base(search_plan(job, Space.of(dimensions, job.image), limits, emit="object"))
-        evaluator.ask((number, Asked(0, {name: text})) for number, (name, text) in enumerate(points))
-        answers = sorted(chain.from_iterable(iter(evaluator.answers, [])), key=lambda each: each.number)
+    with Experiment() as experiment:
+        experiment.prepare(search_plan(job, Space.of(dimensions, job.image), limits, output=True))
+        (base,) = experiment.bases()
+        experiment.ask((number, Asked(0, {name: text})) for number, (name, text) in enumerate(points))
+        answers = sorted(chain.from_iterable(iter(experiment.answers, [])), key=lambda each: each.number)
     for answer in answers:
         if answer.state == "ok" and answer.digest != base.digest:
             codes[points[answer.number][0]][answer.digest] = answer.code

@@ -13,7 +13,7 @@ import platform
 import secrets
 import stat
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -86,29 +86,27 @@ class Storage:
             return "this process's memory"
         return shown(self.place if self.is_file else self.place.split("@")[-1])
 
-    def study(self, name: str, goals: Sequence[Goal], identity: Mapping[str, Any]) -> Study:
+    def study(self, name: str, goal: Goal, identity: Mapping[str, Any]) -> Study:
         """Make a study, or continue it. Raises OptctxError for one of something else."""
-        study, own = self.do(lambda: self._made(name, goals, identity))
+        study, own = self.do(lambda: self._made(name, goal, identity))
         where = f"the study {shown(name)} in {self.named}"
         if not isinstance(own, dict):
             raise OptctxError(f"cannot resume from {where}: optctx has not made it; {_REMEDY}")
         check_identity(identity, own, where, _REMEDY)
         return Study(self, study)
 
-    def _made(
-        self, name: str, goals: Sequence[Goal], identity: Mapping[str, Any]
-    ) -> tuple[optuna.Study, Any]:
+    def _made(self, name: str, goal: Goal, identity: Mapping[str, Any]) -> tuple[optuna.Study, Any]:
         """The study, and what it says that it is one of."""
         import optuna
 
-        storage, kinds = self._opened(), optuna.study.StudyDirection
+        storage = self._opened()
         if name in optuna.get_all_study_names(storage):  # otherwise a journal has a line for each try
             found = optuna.load_study(study_name=name, storage=storage)
         else:
             found = optuna.create_study(
                 storage=storage,
                 study_name=name,
-                directions=[kinds.MINIMIZE if goal.sign > 0 else kinds.MAXIMIZE for goal in goals],
+                direction="minimize" if goal.sign > 0 else "maximize",
                 load_if_exists=True,
             )
         if not found.user_attrs and not found.get_trials(deepcopy=False):
@@ -231,8 +229,8 @@ class Study:
 
         return self.storage.do(ask)
 
-    def tell(self, asked: optuna.Trial, trial: Trial, goals: Sequence[Goal]) -> bool:
-        """Keep a trial. Returns whether it counts: one that another process took for lost does not.
+    def tell(self, asked: optuna.Trial, trial: Trial, goal: str) -> bool:
+        """Keep a trial, with its figure. Returns whether it counts: not if another process took it for lost.
 
         A sampler learns to avoid what is pruned, and ignores what fails: so a crash is pruned.
         """
@@ -243,7 +241,7 @@ class Study:
             with contextlib.suppress(UpdateFinishedTrialError):
                 asked.set_user_attr(_NAME, msgspec.to_builtins(trial))
                 if trial.state == "ok":
-                    self.study.tell(asked, [trial.objectives[goal.name] for goal in goals])
+                    self.study.tell(asked, trial.objectives[goal])
                 else:
                     self.study.tell(asked, state=TrialState.PRUNED)
                 return True
