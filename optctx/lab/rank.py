@@ -103,7 +103,6 @@ def rank(
     job: Job,
     *,
     only: Sequence[str] = (),
-    exclude: Sequence[str] = (),
     values: Sequence[str] = (),
     by: str = "size",
     verify: bool = False,
@@ -126,7 +125,6 @@ def rank(
     Args:
         job: What to compile. Its `options` and `emit` are ignored.
         only: Names or globs of the options to try, by default all that LLVM reads.
-        exclude: Names or globs of options to leave out.
         values: Values to try instead, all of them, such as "unroll-count=1..4". These options are tried even
             if `only` does not name them.
         by: What effects are ranked by: "size", "instructions" or "compile-time".
@@ -162,7 +160,7 @@ def rank(
         experiment.prepare(plan)
         base_trial = _base(experiment, plan, goal)
         reads = {each.name: each for each in experiment.recorded().read}
-        chosen = choose(reads, image, only=only, exclude=exclude, values=given)
+        chosen = choose(reads, image, only=only, values=given)
         space = [Dimension(each.option, Choices(tuple(each.values))) for each in chosen.candidates]
         identity = identity_of(
             "rank",

@@ -1,16 +1,16 @@
-"""The results of sweeps, rankings and searches as tables for people, and as rows and data for programs."""
+"""The results of sweeps, rankings and searches as tables for people, and as data for programs."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 
 from optctx.children.death import ENDS
 from optctx.lab.space import DEFAULT
-from optctx.lab.trial import FIGURES, Goal, Trial
+from optctx.lab.trial import Goal, Trial
 from optctx.wording import counted
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-_DIGEST_SHOWN = 12  # hexadecimal digits in the table; JSON and CSV have all 64
+_DIGEST_SHOWN = 12  # hexadecimal digits in the table; JSON has all 64
 
 
 def table_of(rows: Iterable[T | None], columns: Mapping[str, Callable[[T], Cell]], **more: Any) -> Table:
@@ -32,32 +32,6 @@ def table_of(rows: Iterable[T | None], columns: Mapping[str, Callable[[T], Cell]
 def record(trial: Trial) -> dict[str, Any]:
     """A trial of JSON's types, with the names of `Trial`. Times are in seconds. A base has no number."""
     return {**msgspec.to_builtins(trial), "number": trial.number if trial.number >= 0 else None}
-
-
-def trial_rows(trials: Sequence[Trial]) -> Iterator[Sequence[object]]:
-    """Headings and a row for each trial. Figures are empty unless the state is "ok".
-
-    Objectives that not every compilation has, such as a run time, follow the others.
-    """
-    goals = dict.fromkeys(name for trial in trials for name in trial.objectives if name not in FIGURES)
-    columns: dict[str, Callable[[Trial], object]] = {
-        "number": lambda trial: trial.number if trial.number >= 0 else "",
-        "file": lambda trial: trial.file,
-        "passes": lambda trial: trial.passes,
-        **{name: _option(name) for name in _options(trials)},
-        "state": lambda trial: trial.state,
-        "instructions": lambda trial: trial.attributes.get("instructions", ""),
-        "size": lambda trial: trial.attributes.get("size", ""),
-        "seconds": lambda trial: f"{trial.seconds:.6f}" if trial.state == "ok" else "",
-        "agrees": lambda trial: "" if trial.agrees is None else str(trial.agrees).lower(),
-        "digest": lambda trial: trial.digest,
-        "error": lambda trial: trial.error,
-        "difference": lambda trial: trial.difference,
-        **{name: _objective(name) for name in goals},
-    }
-    yield [*columns]
-    for trial in trials:
-        yield [cell(trial) for cell in columns.values()]
 
 
 def trial_table(trials: Sequence[Trial], goal: Goal | None = None) -> Table:
@@ -141,10 +115,6 @@ def _is_own(trial: Trial) -> bool:
 
 def _option(name: str) -> Callable[[Trial], str]:
     return lambda trial: trial.options.get(name, "")
-
-
-def _objective(name: str) -> Callable[[Trial], object]:
-    return lambda trial: trial.objectives.get(name, "")
 
 
 def _options(trials: Sequence[Trial]) -> list[str]:

@@ -9,7 +9,6 @@ beginning a line of its own, and with `printed` and `put` what programs read.
 from __future__ import annotations
 
 import contextlib
-import csv
 import io
 import json
 import os
@@ -150,20 +149,11 @@ def put(text: str, end: str = "\n") -> None:
     stream.write(text + end)
 
 
-def printed(
-    form: str, data: Callable[[], object], rows: Callable[[], Iterable[Sequence[object]]] = tuple
-) -> bool:
-    """Print a result for programs, if `form` is "json" or "csv". Otherwise return False.
-
-    `data`: of JSON's types, or records. `rows`: the headings, then a row for each line.
-    """
+def printed(form: str, data: Callable[[], object]) -> bool:
+    """Print a result for programs if `form` is "json", and say whether it is."""
     if form == "json":
         put(json.dumps(msgspec.to_builtins(data()), indent=2))
-    elif form == "csv":
-        text = io.StringIO()
-        csv.writer(text, lineterminator="\n").writerows(rows())
-        put(text.getvalue(), end="")
-    return form in ("json", "csv")
+    return form == "json"
 
 
 def complain(text: str) -> None:

@@ -13,7 +13,7 @@ from optctx.errors import OptctxError, UntrustedOptionError, shown
 from optctx.lab.command.console import encodable
 from optctx.lab.command.inputs import read_input
 from optctx.lab.llc import target_of
-from optctx.lab.settings import argument, group, setting
+from optctx.lab.settings import argument, setting
 from optctx.process import option_name
 from optctx.toml import read_toml
 
@@ -208,11 +208,3 @@ class Out:
 
     title: ClassVar[str] = "output"
     format: str = setting("table", "how to print (%(default)s)", choices=("table", "json"))
-
-
-def out(*formats: str) -> Any:
-    """A field of a command's record for its `Out`.
-
-    `formats`: by default "table" and "json"; the first is that of the command.
-    """
-    return group(Out, format={"choices": formats, "default": formats[0]} if formats else {})

@@ -26,9 +26,9 @@ from optctx.compiling.facts import Facts, OptionFacts, facts, load_facts, text
 from optctx.errors import OptctxError, shown
 from optctx.lab.command.console import encodable, printed, say, show
 from optctx.lab.command.files import read_file
-from optctx.lab.command.groups import Out, llvm, out
+from optctx.lab.command.groups import Out, llvm
 from optctx.lab.rich_table import Table
-from optctx.lab.settings import argument, setting
+from optctx.lab.settings import argument, group, setting
 from optctx.wording import did_you_mean, nearest
 
 _COMPARED = ("type", "default", "choices", "alias_of", "storage", "scope", "read_by")
@@ -52,7 +52,7 @@ class Arguments:
         metavar="FILE",
     )
     llvm: str = llvm()
-    out: Out = out()
+    out: Out = group(Out)
 
 
 def run(given: Arguments) -> None:

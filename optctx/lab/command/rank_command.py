@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 
 from optctx.errors import EndedEarlyError, Interrupted
 from optctx.lab.command.console import printed, progress_bar, say, show
-from optctx.lab.command.groups import Base, File, Input, Keep, Out, Try, out
+from optctx.lab.command.groups import Base, File, Input, Keep, Out, Try
 from optctx.lab.command.inputs import note_skipped
 from optctx.lab.outcome import Limits
 from optctx.lab.rank import Effect, Ranking, rank
@@ -38,13 +38,6 @@ class Rank:
         metavar="GLOB",
         several=True,
     )
-    exclude: tuple[str, ...] = setting(
-        (),
-        "do not try these; repeat for more",
-        flag="--not",
-        metavar="GLOB",
-        several=True,
-    )
     by: str = setting("size", "what to rank by: size, instructions or compile-time", metavar="GOAL")
     verify: bool = setting(False, "compare each value with a fresh process")
     trials: int | None = setting(
@@ -65,7 +58,7 @@ class Arguments(File):
     own: Rank = group(Rank)
     keep: Keep = group(Keep)
     limits: Limits = group(Limits)
-    out: Out = out()
+    out: Out = group(Out)
 
 
 def run(given: Arguments) -> int:

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from optctx.compiling import answered, llvm_pool
 from optctx.compiling.facts import text
 from optctx.lab.command.console import complain_printed, printed, say, show
-from optctx.lab.command.groups import Base, File, Input, Out, out
+from optctx.lab.command.groups import Base, File, Input, Out
 from optctx.lab.experiment import judge_targets
 from optctx.lab.recording import Recorded, recorded
 from optctx.lab.rich_table import Table
@@ -29,7 +29,7 @@ class Arguments(File):
 
     input: Input = group(Input)
     base: Base = group(Base)
-    out: Out = out()
+    out: Out = group(Out)
 
 
 def run(given: Arguments) -> None:

@@ -16,7 +16,7 @@ from typing import ClassVar
 
 from optctx.errors import EndedEarlyError, Interrupted, OptctxError
 from optctx.lab.command.console import complain, complain_printed, printed, progress_bar, say, show
-from optctx.lab.command.groups import Base, Files, Input, Keep, Out, Try, out
+from optctx.lab.command.groups import Base, Files, Input, Keep, Out, Try
 from optctx.lab.command.inputs import note_skipped
 from optctx.lab.outcome import Limits
 from optctx.lab.settings import group, positive, setting
@@ -26,7 +26,6 @@ from optctx.lab.tables import (
     record,
     settings_text,
     summary,
-    trial_rows,
     trial_table,
 )
 from optctx.lab.trial import Goal, Trial, goal_named
@@ -57,7 +56,7 @@ class Arguments(Files):
     own: Sweep = group(Sweep)
     keep: Keep = group(Keep)
     limits: Limits = group(Limits)
-    out: Out = out("table", "json", "csv")
+    out: Out = group(Out)
 
 
 def run(given: Arguments) -> int:
@@ -112,7 +111,7 @@ def _differ(trials: Sequence[Trial], file: str) -> bool:
 def print_trials(trials: Sequence[Trial], out: Out, goal: Goal, lines: Counter[str] | None = None) -> None:
     """Print the trials, what LLVM printed, and what differs from fresh processes."""
     own = [trial for trial in trials if trial.number >= 0]
-    if not printed(out.format, lambda: list(map(record, own)), lambda: trial_rows(own)) and trials:
+    if not printed(out.format, lambda: list(map(record, own))) and trials:
         files = len({trial.file for trial in own})
         by = goal if len(own) > files else None
         show(trial_table(trials, by))

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from optctx.errors import Interrupted, OptctxError
 from optctx.lab.command.console import printed, put, say, show, status
-from optctx.lab.command.groups import Base, File, Input, Out, out
+from optctx.lab.command.groups import Base, File, Input, Out
 from optctx.lab.outcome import Limits
 from optctx.lab.rich_table import Table
 from optctx.lab.settings import group, setting
@@ -40,7 +40,7 @@ class Arguments(File):
     base: Base = group(Base)
     measuring: Measuring = group(Measuring)
     limits: Limits = group(Limits, "jobs")
-    out: Out = out()
+    out: Out = group(Out)
 
 
 def run(given: Arguments) -> int:

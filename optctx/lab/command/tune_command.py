@@ -21,13 +21,12 @@ from optctx import OptionContext
 from optctx.compiling import Job
 from optctx.errors import EndedEarlyError, Interrupted, OptctxError, shown
 from optctx.lab.command.console import note, printed, progress_bar, put, say, show
-from optctx.lab.command.groups import Base, File, Input, Out, Try, out
+from optctx.lab.command.groups import Base, File, Input, Out, Try
 from optctx.lab.command.inputs import clang_words, note_skipped
 from optctx.lab.outcome import Limits
 from optctx.lab.repeat import Source
 from optctx.lab.settings import group, setting
 from optctx.lab.space import PASSES, Space, overrides_of, parse_space
-from optctx.lab.tables import trial_rows
 from optctx.lab.timing import Kernel, Measuring, NoHarnessError
 from optctx.lab.trial import Goal, Trial
 from optctx.lab.tuning import Objective, Search, Tuned, tune
@@ -69,7 +68,7 @@ class Arguments(File):
     search: Search = group(Search)
     measuring: Measuring = group(Measuring)
     limits: Limits = group(Limits)
-    out: Out = out("table", "json", "csv")
+    out: Out = group(Out)
 
 
 def run(given: Arguments) -> None:
@@ -206,7 +205,7 @@ def print_found(found: Tuned, out: Out, source: Source, saved: str | None = None
 
     `saved`: the file that has the best set.
     """
-    if printed(out.format, found.as_data, lambda: trial_rows((found.base, *found.trials))):
+    if printed(out.format, found.as_data):
         return
     show(found.as_table())
     say(*found.summary())

@@ -50,12 +50,13 @@ def propose(
     Raises OptctxError as `rank` does, and if no option changes the output.
     """
     goal = objective.goal if objective.name in _RANKED else Size().goal
-    others = [name for name, option in registry(job.image).items() if option.trust != _TUNING]
+    options = registry(job.image).items()
+    tuning = [name for name, option in options if option.trust == _TUNING and name not in exclude]
     try:
         ranking = rank(
             job,
             by=f"{goal.name}:{goal.direction[:3]}",
-            exclude=(*others, *exclude),
+            only=tuning,
             trials=trials,
             seconds=seconds,
             limits=limits,

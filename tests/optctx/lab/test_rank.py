@@ -152,9 +152,9 @@ def test_a_choice_that_is_an_option_itself_is_tried_whichever_is_named() -> None
     )
 
 
-def test_patterns_choose_and_exclude_and_an_alias_is_its_option() -> None:
-    only = ["slp-*", "-max-jump-table-size", "opt-bisect-limit", "view-isel-dags"]
-    found = rank(SMALL, only=only, exclude=["slp-m*", "slp-re*", "slp-vectorize-non*"])
+def test_patterns_choose_and_an_alias_is_its_option() -> None:
+    only = ["slp-vectorize-hor*", "-max-jump-table-size", "opt-bisect-limit", "view-isel-dags"]
+    found = rank(SMALL, only=only)
     assert {effect.option for effect in found.effects} == {"slp-vectorize-hor", "slp-vectorize-hor-store"}
     assert {left.option: left.reason for left in found.not_tried} == {
         "view-isel-dags": "it opens windows",
