@@ -10,12 +10,12 @@ from typing import Any, ClassVar
 from optctx import OptionContext
 from optctx.compiling import Image, Job, image_of
 from optctx.errors import OptctxError, UntrustedOptionError, shown
-from optctx.lab.command.console import encodable
 from optctx.lab.command.inputs import read_input
 from optctx.lab.llc import target_of
 from optctx.lab.settings import argument, setting
 from optctx.process import option_name
 from optctx.toml import read_toml
+from optctx.wording import printable
 
 PASSES = "default<O3>"
 FILE = "LLVM IR (.ll), bitcode (.bc), or C or C++ (.c, .cpp) for clang; '-' for standard input"
@@ -80,10 +80,6 @@ class Input:
 
     def target(self) -> Job:
         """The job without a module, with the first pipeline. Raises OptctxError for what cannot be read."""
-        texts = [("passes", each) for each in self.pipelines]
-        for name, text in [*texts, ("llc", self.llc), ("clang", self.clang)]:
-            if encodable(text) != text:
-                raise OptctxError(f"cannot use --{name}: expected UTF-8, found {shown(text)}")
         return Job("", self.pipelines[0], **target_of(self.llc), llvm=self.llvm)
 
     def job(self, path: str, *, pipelines: bool = False) -> Job:
@@ -103,7 +99,7 @@ class Input:
 
         Raises as `job` does.
         """
-        names = [encodable(path) for path in paths]
+        names = [printable(path) for path in paths]
         for name in names:
             if names.count(name) > 1:
                 raise OptctxError(f"{name} is given twice; give it once")

@@ -12,7 +12,6 @@ from collections.abc import Mapping
 from optctx.compiling import Job, check_readable, why_passes_skip
 from optctx.errors import OptctxError, shown
 from optctx.lab.command.console import note
-from optctx.lab.command.files import read_file
 from optctx.lab.program import SOURCES
 
 BITCODE = (b"BC\xc0\xde", b"\xde\xc0\x17\x0b")  # bare, and in a wrapper
@@ -36,6 +35,24 @@ def read_input(path: str, target: Job, clang: str = "clang") -> str | bytes:
         ) from None
     _check(path, module, target, clang if source else "")
     return module
+
+
+def read_file(path: str, expected: str = "LLVM IR", most: int | None = None) -> bytes:
+    """Read a file, which may be a pipe; "-" is standard input. Raises OptctxError if it cannot be read, or is
+    empty.
+
+    `expected`: what it should contain, for the message. `most`: bytes; one that has more is refused, too.
+    """
+    try:
+        with open(0 if path == "-" else path, "rb", closefd=path != "-") as file:
+            data = file.read() if most is None else file.read(most + 1)
+    except OSError as error:
+        raise OptctxError(f"cannot read {path}: {error.strerror}") from None
+    if most is not None and len(data) > most:
+        raise OptctxError(f"cannot use {path}: expected {expected} of at most {most:,} bytes, found more")
+    if not data.strip():
+        raise OptctxError(f"cannot use {path}: expected {expected}, found nothing")
+    return data
 
 
 def note_skipped(jobs: Mapping[str, Job], *, partly: bool = False) -> set[str]:

@@ -24,9 +24,9 @@ from typing import Any
 from optctx import libllvm
 from optctx.compiling.facts import Facts, OptionFacts, facts, load_facts, text
 from optctx.errors import OptctxError, shown
-from optctx.lab.command.console import encodable, printed, say, show
-from optctx.lab.command.files import read_file
+from optctx.lab.command.console import printed, say, show
 from optctx.lab.command.groups import Out, llvm
+from optctx.lab.command.inputs import read_file
 from optctx.lab.rich_table import Table
 from optctx.lab.settings import argument, group, setting
 from optctx.wording import did_you_mean, nearest
@@ -59,7 +59,7 @@ def run(given: Arguments) -> None:
     """Print the options that match, in order of name, or what changed. Raises OptctxError if none matches."""
     if given.old is not None:
         data = read_file(given.old, "LLVM's options as JSON", MOST_BYTES)
-        old = load_facts(data, encodable(given.old))
+        old = load_facts(data, given.old)
         _print_difference(given.out.format, *_chosen(given, old, _facts(given.llvm)))
         return
     [chosen] = _chosen(given, _facts(given.llvm))

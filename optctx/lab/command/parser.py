@@ -6,14 +6,13 @@ import argparse
 import re
 import textwrap
 from collections.abc import Sequence
-from shutil import get_terminal_size
+from functools import partial
 from typing import Any, NoReturn
 
 from optctx import registry
 from optctx.errors import OptctxError
 
-_WIDTH = 79  # of a description, at most
-_LEAST = 11  # and at least, as argparse has it for the rest
+_WIDTH = 79  # of a description
 _INDENT = 28  # the most columns before the help of an argument
 _ARGUMENT = re.compile(r"argument (\S+): (.*)")
 
@@ -27,15 +26,11 @@ class Parser(argparse.ArgumentParser):
 
     def __init__(self, *, example: str = "", description: str | None = None, **more: Any) -> None:
         """`example`: lines for the end of the help text. Only `description` is wrapped."""
-        width = min(_WIDTH, max(_LEAST, get_terminal_size().columns - 1))
+        several = "s" if "\n" in example else ""
         super().__init__(
-            description=textwrap.fill(description or "", width),
-            epilog=f"example{'s' if example.count(chr(10)) else ''}:\n{textwrap.indent(example, '  ')}"
-            if example
-            else None,
-            formatter_class=lambda prog: argparse.RawDescriptionHelpFormatter(
-                prog, max_help_position=_INDENT
-            ),
+            description=textwrap.fill(description or "", _WIDTH),
+            epilog=f"example{several}:\n{textwrap.indent(example, '  ')}" if example else None,
+            formatter_class=partial(argparse.RawDescriptionHelpFormatter, max_help_position=_INDENT),
             **more,
         )
         self.suggest_on_error = False  # by argparse of Python 3.15, in words of its own

@@ -9,10 +9,11 @@ same rounds on one processor. What was faster is measured a second time. Exit st
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
 
 from optctx.errors import Interrupted, OptctxError
-from optctx.lab.command.console import printed, put, say, show, status
+from optctx.lab.command.console import printed, say, show, status
 from optctx.lab.command.groups import Base, File, Input, Out
 from optctx.lab.outcome import Limits
 from optctx.lab.rich_table import Table
@@ -54,7 +55,7 @@ def run(given: Arguments) -> int:
     try:
         kernel = None if measuring.command else measuring.kernel(given.file, job)
     except NoHarnessError as error:
-        put(error.text, end="")
+        sys.stdout.write(error.text)
         raise
     if not given.against:
         raise OptctxError("nothing to compare: give options with --against '-unroll-count=4'")

@@ -11,6 +11,7 @@ that state.
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar
@@ -20,7 +21,7 @@ from rich.progress import TextColumn, TimeElapsedColumn
 from optctx import OptionContext
 from optctx.compiling import Job
 from optctx.errors import EndedEarlyError, Interrupted, OptctxError, shown
-from optctx.lab.command.console import note, printed, progress_bar, put, say, show
+from optctx.lab.command.console import note, printed, progress_bar, say, show
 from optctx.lab.command.groups import Base, File, Input, Out, Try
 from optctx.lab.command.inputs import clang_words, note_skipped
 from optctx.lab.outcome import Limits
@@ -157,7 +158,7 @@ def _kernel(measuring: Measuring, file: str, job: Job) -> Kernel:
     try:
         return measuring.kernel(file, job)
     except NoHarnessError as error:
-        put(error.text, end="")
+        sys.stdout.write(error.text)
         raise
 
 
