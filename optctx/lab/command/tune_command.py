@@ -11,7 +11,6 @@ that state.
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar
@@ -24,11 +23,11 @@ from optctx.errors import EndedEarlyError, Interrupted, OptctxError, shown
 from optctx.lab.command.console import note, printed, progress_bar, say, show
 from optctx.lab.command.groups import Base, File, Input, Out, Try
 from optctx.lab.command.inputs import clang_words, note_skipped
+from optctx.lab.command.measuring import Measuring
 from optctx.lab.outcome import Limits
 from optctx.lab.repeat import Source
 from optctx.lab.settings import group, setting
 from optctx.lab.space import PASSES, Space, overrides_of, parse_space
-from optctx.lab.timing import Kernel, Measuring, NoHarnessError
 from optctx.lab.trial import Goal, Trial
 from optctx.lab.tuning import Objective, Search, Tuned, tune
 from optctx.lab.tuning.objectives import objective_named
@@ -49,6 +48,11 @@ class Tune:
         "",
         "size, instructions, compile-time, time (of one call) or command (time with a harness, else size)",
         metavar="GOAL[:max]",
+    )
+    command: str = setting(
+        "",
+        "a program for the goal command: it prints a number last; '{object}' stands for the object's path",
+        metavar="'PROGRAM {object}'",
     )
     storage: str | None = setting(
         None,
@@ -124,42 +128,33 @@ def _how_to_go_on(found: Tuned) -> str:
 def _prepared(given: Arguments, read: Input) -> tuple[Job, Space, Objective]:
     """What is searched, after everything that can be judged before anything is compiled."""
     own, measuring = given.own, given.measuring
-    goal = _goal_of(own.by, measuring, given.file)
+    goal = _goal_of(own, measuring, given.file)
     if own.best and (problem := hindrance(own.best)):
         raise OptctxError(f"cannot write {own.best}: {problem}")
     space = parse_space(given.varied.tries, read.pipelines, read.image)  # before minutes of work
     job = read.job(given.file, pipelines=True)
     note_skipped({given.file: job})
-    kernel = _kernel(measuring, given.file, job) if goal.partition(":")[0] == "time" else None
-    objective = objective_named(goal, kernel=kernel, command=measuring.command)
+    kernel = measuring.kernel(given.file, job) if goal.partition(":")[0] == "time" else None
+    objective = objective_named(goal, kernel=kernel, command=own.command)
     if not space.dimensions:
         kept = _kept_space(own.storage, given.file, read, space)
         space = kept or _proposed(job, space, objective, given.limits, given.search.seconds)
     return job, space, objective
 
 
-def _goal_of(text: str, measuring: Measuring, file: str) -> str:
+def _goal_of(own: Tune, measuring: Measuring, file: str) -> str:
     """The goal. By default it is the number of a command, or run time, if a command or a harness is named or
     the harness is beside the file; and size otherwise: nothing is called that no one has described.
 
     Raises OptctxError for a name that is none, and for the goal `command` without one.
     """
-    if text.partition(":")[0] == "command" and not measuring.command:
+    if own.by.partition(":")[0] == "command" and not own.command:
         words = "the goal 'command' needs a command that prints a number: --command 'PROGRAM {object}'"
         raise OptctxError(words)
-    if text:
-        objective_named(text, command=measuring.command)
-    default = "command" if measuring.command else "time" if measuring.wants_time(file) else "size"
-    return text or default
-
-
-def _kernel(measuring: Measuring, file: str, job: Job) -> Kernel:
-    """What the goal `time` calls. Raises OptctxError; a harness to fill in is printed before."""
-    try:
-        return measuring.kernel(file, job)
-    except NoHarnessError as error:
-        sys.stdout.write(error.text)
-        raise
+    if own.by:
+        objective_named(own.by, command=own.command)
+    default = "command" if own.command else "time" if measuring.wants_time(file) else "size"
+    return own.by or default
 
 
 def _proposed(job: Job, space: Space, objective: Objective, limits: Limits, seconds: float | None) -> Space:

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 from optctx.children.death import End
 from optctx.errors import OptctxError, shown
 from optctx.lab.program import NoNumberError, Program
-from optctx.lab.timing import Bench, Confirmation, Interval, Kernel, KernelBench, Timing
+from optctx.lab.timing import Bench, Confirmation, Interval, Kernel, Timing
 from optctx.lab.trial import FIGURES, Direction, Goal, Trial, direction_of
 
 _DECIMALS = 6
@@ -107,15 +107,12 @@ class RunTime(Measured):
         return f"{super().identity}, {self.kernel.identity}"
 
     def against(self, base: bytes) -> Measure:
-        bench = self._bench(base)
+        bench = Bench(base, self.kernel)
         return lambda candidates: self._measure(bench, candidates)
 
     def confirm(self, base: bytes, code: bytes, first: Interval, seed: int) -> Confirmation:
         """Check a candidate once more, whose ratio was `first`."""
-        return self._bench(base).confirm(code, first, seconds=self.kernel.harness.seconds, seed=seed)
-
-    def _bench(self, base: bytes) -> Bench:
-        return KernelBench(base, self.kernel)
+        return Bench(base, self.kernel).confirm(code, first, seconds=self.kernel.harness.seconds, seed=seed)
 
     def _measure(self, bench: Bench, candidates: Mapping[str, bytes]) -> dict[str, Found]:
         measurement = bench.measure(candidates, seconds=self.kernel.harness.seconds)

@@ -11,7 +11,7 @@ from optctx.errors import Interrupted
 from optctx.lab.outcome import Answer, Limits
 from optctx.lab.reduce import reduce_options
 from optctx.lab.space import PASSES, overrides_of
-from optctx.lab.timing.intervals import Interval, is_gain
+from optctx.lab.timing.bench import Interval, is_gain
 from optctx.lab.trial import Trial
 from optctx.lab.tuning.assess import Assessor, Candidate
 from optctx.lab.tuning.objectives import Measure, RunTime, as_fast, interval_of

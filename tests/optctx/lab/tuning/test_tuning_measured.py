@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import pathlib
-import sys
 from dataclasses import replace
 from typing import Any
 from unittest.mock import Mock
@@ -169,17 +168,6 @@ def test_a_proposed_space_has_what_makes_the_output_better(fresh: FreshProcess) 
     assert min(_sizes(fresh, dimensions[0], JOB)) < len(fresh.compile(JOB).code)
     with pytest.raises(OptctxError, match="there is nothing to propose"):
         propose(Job(TINY, "verify"), trials=1)
-
-
-@pytest.mark.long
-def test_a_space_is_proposed_by_what_running_gives(fresh: FreshProcess) -> None:
-    """Here a command that prints the size of the object, negated: the largest objects are the best."""
-    count = "print(-__import__('os').path.getsize(__import__('sys').argv[1]))"
-    objective = Command(command=f'{sys.executable} -c "{count}" {{object}}')
-    dimensions = propose(JOB, 2, objective=objective, trials=120)
-    most = [max(_sizes(fresh, each, JOB)) for each in dimensions]
-    assert most == sorted(most, reverse=True)
-    assert most[0] > len(fresh.compile(JOB).code)
 
 
 def _sizes(fresh: FreshProcess, dimension: Dimension, job: Job) -> list[int]:
