@@ -156,7 +156,7 @@ def rank(
         tempfile.TemporaryDirectory(prefix="optctx-", ignore_cleanup_errors=True) as folder,
         Experiment() as experiment,
     ):
-        plan = make_plan({"": job}, limits, base, directory=folder)
+        plan = make_plan(job, limits, base, directory=folder)
         experiment.prepare(plan)
         base_trial = _base(experiment, plan, goal)
         reads = {each.name: each for each in experiment.recorded().read}
@@ -164,7 +164,7 @@ def rank(
         space = [Dimension(each.option, Choices(tuple(each.values))) for each in chosen.candidates]
         identity = identity_of(
             "rank",
-            {"": job},
+            plan.jobs,
             (plan.arguments, plan.attributes),
             space=[str(each) for each in space],
             goal=f"{goal.name}: {goal.direction}",

@@ -37,17 +37,15 @@ def record(trial: Trial) -> dict[str, Any]:
 def trial_table(trials: Sequence[Trial], goal: Goal | None = None) -> Table:
     """A table: option values, IR instructions, object size, compile time, digest.
 
-    It has a column for the file and the pipeline if there are several, for the verdict of a fresh process if
-    there is one, and for state and error if a trial has no object. Baselines come first. With `goal`, the
-    best trial of each file is repeated at the end.
+    It has a column for the pipeline if there are several, for the verdict of a fresh process if there is one,
+    and for state and error if a trial has no object. Baselines come first. With `goal`, the best trial is
+    repeated at the end.
     """
     own, bases = (list(filter(which, trials)) for which in (_is_own, lambda trial: not _is_own(trial)))
     best = [] if goal is None else _best(own, goal)
     parts = {"baseline": bases, "": own, "best": best}
     rows = [row for label, part in parts.items() for row in (*((label, trial) for trial in part), None)]
     columns: dict[str, Callable[[Trial], Cell]] = {}
-    if len({trial.file for trial in trials}) > 1:
-        columns["file"] = lambda trial: trial.file
     if len({trial.passes for trial in trials}) > 1:
         columns["passes"] = lambda trial: trial.passes
     columns |= {name: _option(name) for name in _options(trials)}
@@ -73,20 +71,18 @@ def _of_trial(cell: Callable[[Trial], Cell]) -> Callable[[tuple[str, Trial]], Ce
 
 
 def summary(trials: Sequence[Trial], goal: Goal | None) -> list[str]:
-    """Lines with the best trial of each file, and with how the trials ended."""
-    bases = {(trial.file, trial.passes): trial for trial in trials if not _is_own(trial)}
+    """Lines with the best trial, and with how the trials ended."""
+    bases = {trial.passes: trial for trial in trials if not _is_own(trial)}
     own = list(filter(_is_own, trials))
     lines = []
     for trial in [] if goal is None else _best(own, goal):
         assert goal is not None
-        where = f"{trial.file}: " if len({each.file for each in own}) > 1 else ""
         passes = f"--passes '{trial.passes}' " if len({each.passes for each in own}) > 1 else ""
-        change = _change(trial, bases.get((trial.file, trial.passes)), goal)
-        figures = [each.figure(goal.name) for each in own if each.file == trial.file]
-        same = figures.count(trial.figure(goal.name)) - 1
+        change = _change(trial, bases.get(trial.passes), goal)
+        same = sum(each.figure(goal.name) == trial.figure(goal.name) for each in own) - 1
         others = f"; {counted(same, 'other is', 'others are')} as good" if same else ""
         settings = settings_text(trial.options) or "no options"
-        lines.append(f"{where}best by {goal.unit}: {passes}{settings}{change}{others}")
+        lines.append(f"best by {goal.unit}: {passes}{settings}{change}{others}")
     objects = len({trial.digest for trial in own if trial.digest})
     counts = [counted(len(own), "combination"), counted(objects, "different object"), *ends_of(own)]
     return [*lines, ", ".join(counts)]
@@ -122,11 +118,10 @@ def _options(trials: Sequence[Trial]) -> list[str]:
 
 
 def _best(trials: Sequence[Trial], goal: Goal) -> list[Trial]:
-    """The best trial of each file; of equal ones that which sets the fewest options, then the first."""
+    """The best trial, if there is one; of equal ones that which sets the fewest options, then the first."""
     ordered = sorted(trials, key=lambda trial: sum(text != DEFAULT for text in trial.options.values()))
-    files = dict.fromkeys(trial.file for trial in trials)
-    best = (goal.best_of([trial for trial in ordered if trial.file == file]) for file in files)
-    return [trial for trial in best if trial is not None]
+    best = goal.best_of(ordered)
+    return [] if best is None else [best]
 
 
 def _agreement(trial: Trial) -> Cell:

@@ -24,7 +24,7 @@ from optctx.compiling import Image, Job
 from optctx.compiling.facts import build_id
 from optctx.errors import EndedEarlyError, OptctxError, shown
 
-_FORMAT = 3
+_FORMAT = 4
 
 Direction = Literal["minimise", "maximise"]
 _DIRECTIONS: dict[str, Direction] = {"": "minimise", "min": "minimise", "max": "maximise"}
@@ -42,9 +42,8 @@ class Trial:
     while others compile too; what equals one of before counts with the time of then. `error`: the last line
     that LLVM printed, or how the process ended. `attributes`: what else is known, of JSON's types: the
     `digest` of the object (SHA-256 in hexadecimal), its `size` in bytes, the `instructions` of the IR after
-    the passes; of run times their intervals. `file`: the name of what was compiled, if there are several.
-    `agrees`: whether a fresh process gives the same, byte for byte; None if that was not compared.
-    `difference`: what it gave instead, or why it could not be compared.
+    the passes; of run times their intervals. `agrees`: whether a fresh process gives the same, byte for byte;
+    None if that was not compared. `difference`: what it gave instead, or why it could not be compared.
     """
 
     number: Annotated[int, msgspec.Meta(ge=-1)]
@@ -55,7 +54,6 @@ class Trial:
     seconds: float = 0.0
     error: str = ""
     attributes: Mapping[str, Any] = field(default_factory=dict)
-    file: str = ""
     agrees: bool | None = None
     difference: str = ""
 
@@ -126,21 +124,24 @@ def direction_of(text: str) -> Direction:
 
 
 def identity_of(
-    experiment: str, jobs: Mapping[str, Job], base: tuple[tuple[str, ...], tuple[str, ...]], **more: Any
+    experiment: str,
+    jobs: Sequence[Job],
+    base: tuple[tuple[str, ...], tuple[str, ...]],
+    **more: Any,
 ) -> dict[str, Any]:
-    """Name the parts of an experiment, of JSON's types: "format" and "experiment" first. `jobs`: by name.
+    """Name the parts of an experiment, of JSON's types: "format" and "experiment" first.
 
-    `base`: the arguments that all its compilations have, and how function attributes count. `more`: further
-    parts.
+    `jobs`: one for each pipeline. `base`: the arguments that all its compilations have, and how function
+    attributes count. `more`: further parts.
     """
     return {
         "format": _FORMAT,
         "experiment": experiment,
-        "input": {name: _digest(job.ir) for name, job in jobs.items()},
-        "pipelines": [job.passes for job in jobs.values()],
-        "target": [list(job.target.values()) for job in jobs.values()],
+        "input": _digest(jobs[0].ir),
+        "pipelines": [job.passes for job in jobs],
+        "target": list(jobs[0].target.values()),
         "base": [list(base[0]), list(base[1])],
-        "versions": versions(next(iter(jobs.values())).image),
+        "versions": versions(jobs[0].image),
         **more,
     }
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, ClassVar
@@ -15,7 +15,6 @@ from optctx.lab.llc import target_of
 from optctx.lab.settings import argument, setting
 from optctx.process import option_name
 from optctx.toml import read_toml
-from optctx.wording import printable
 
 PASSES = "default<O3>"
 FILE = "LLVM IR (.ll), bitcode (.bc), or C or C++ (.c, .cpp) for clang; '-' for standard input"
@@ -36,13 +35,6 @@ class File:
     """What a command compiles."""
 
     file: str = argument(FILE, metavar="FILE")
-
-
-@dataclass(frozen=True)
-class Files:
-    """What a command compiles, one after the other."""
-
-    files: tuple[str, ...] = argument(FILE, metavar="FILE", nargs="+")
 
 
 @dataclass(frozen=True)
@@ -93,17 +85,6 @@ class Input:
             )
         target = self.target()
         return replace(target, ir=read_input(path, target, self.clang))
-
-    def jobs(self, paths: Sequence[str]) -> dict[str, Job]:
-        """The jobs for several files, by the name of the file. The caller tries each of `self.pipelines`.
-
-        Raises as `job` does.
-        """
-        names = [printable(path) for path in paths]
-        for name in names:
-            if names.count(name) > 1:
-                raise OptctxError(f"{name} is given twice; give it once")
-        return {name: self.job(path, pipelines=True) for name, path in zip(names, paths, strict=True)}
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,6 @@ import re
 import shlex
 import shutil
 import subprocess
-from collections.abc import Mapping
 
 from optctx.compiling import Job, check_readable, why_passes_skip
 from optctx.errors import OptctxError, shown
@@ -55,15 +54,14 @@ def read_file(path: str, expected: str = "LLVM IR", most: int | None = None) -> 
     return data
 
 
-def note_skipped(jobs: Mapping[str, Job], *, partly: bool = False) -> set[str]:
-    """Note each file whose functions passes skip, as `why_passes_skip` says. Return the names of those.
+def note_skipped(file: str, job: Job, *, partly: bool = False) -> bool:
+    """Note that passes skip functions of a file, as `why_passes_skip` says. Return whether they do.
 
-    LLVM has read the files before, in fresh processes.
+    LLVM has read the file before, in a fresh process.
     """
-    found = {name: why for name, job in jobs.items() if (why := why_passes_skip(job, partly=partly))}
-    for name, why in found.items():
-        note(f"{name}: {why}")
-    return set(found)
+    if why := why_passes_skip(job, partly=partly):
+        note(f"{file}: {why}")
+    return bool(why)
 
 
 def clang_words(clang: str) -> tuple[str, ...]:

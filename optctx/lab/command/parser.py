@@ -78,9 +78,7 @@ def unknown_arguments(parser: Parser, unknown: Sequence[str]) -> UsageError:
     first = unknown[0]
     words = f"`{parser.prog}` does not take {first!r}"
     if not first.startswith("-"):
-        several = any(not each.option_strings and each.nargs == "+" for each in parser.arguments)
-        hint = "name all files one after the other, and " if several else ""
-        return UsageError(f"{words}; {hint}put quotes around a value that has spaces")
+        return UsageError(f"{words}; put quotes around a value that has spaces")
     if advice := _advice(first):
         return UsageError(f"{words}: {advice}")
     return UsageError(f"{words}; see `{parser.prog} --help`")

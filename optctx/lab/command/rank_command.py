@@ -68,7 +68,7 @@ def run(given: Arguments) -> int:
     """
     with given.base.context(given.input.image):
         job = given.input.under(given.base).job(given.file)
-        note_skipped({given.file: job})
+        note_skipped(given.file, job)
         try:
             with progress_bar("values") as step:
                 ranking = rank(

@@ -16,7 +16,7 @@ from optctx.compiling import answered, llvm_pool
 from optctx.compiling.facts import text
 from optctx.lab.command.console import complain_printed, printed, say, show
 from optctx.lab.command.groups import Base, File, Input, Out
-from optctx.lab.experiment import judge_targets
+from optctx.lab.experiment import judge_target
 from optctx.lab.recording import Recorded, recorded
 from optctx.lab.rich_table import Table
 from optctx.lab.settings import group
@@ -38,7 +38,7 @@ def run(given: Arguments) -> None:
     options = tuple(given.base.context(given.input.image).args())
     job = given.input.under(given.base).job(given.file)
     job = replace(job, options=options, emit="object")
-    judge_targets({given.file: job})
+    judge_target(job)
     # What LLVM prints has names of the module in it, and LLVM may end the process.
     done = llvm_pool().call(recorded, job, gives=Recorded)
     found = answered(done, f"cannot compile {given.file}")

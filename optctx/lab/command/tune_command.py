@@ -133,7 +133,7 @@ def _prepared(given: Arguments, read: Input) -> tuple[Job, Space, Objective]:
         raise OptctxError(f"cannot write {own.best}: {problem}")
     space = parse_space(given.varied.tries, read.pipelines, read.image)  # before minutes of work
     job = read.job(given.file, pipelines=True)
-    note_skipped({given.file: job})
+    note_skipped(given.file, job)
     kernel = measuring.kernel(given.file, job) if goal.partition(":")[0] == "time" else None
     objective = objective_named(goal, kernel=kernel, command=own.command)
     if not space.dimensions:

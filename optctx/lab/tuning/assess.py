@@ -43,7 +43,7 @@ def search_plan(
     compilation reads them. Raises OptctxError for a target that LLVM does not take.
     """
     return make_plan(
-        {"": replace(job, emit="object")},
+        replace(job, emit="object"),
         limits,
         OptionContext(image=job.image),
         pipelines=space.pipelines,

@@ -148,7 +148,7 @@ def tune(
         noted=targets.values(),
         repeats=_REPEATS if timed else 1,
     )
-    identity = _identity(job, plan, space, objective)
+    identity = _identity(plan, space, objective)
     known = ByReads[Answer](targets)
     with contextlib.closing(Storage(storage)) as opened:
         found = opened.study(study, objective.goal, identity)
@@ -156,14 +156,13 @@ def tune(
             return _Run(space, search, found, assessor, on_trial, known).run()
 
 
-def _identity(job: Job, plan: Plan, space: Space, objective: Objective) -> Mapping[str, Any]:
+def _identity(plan: Plan, space: Space, objective: Objective) -> Mapping[str, Any]:
     """What a study is one of: it goes on only with the same."""
-    jobs = {str(place): replace(job, passes=each) for place, each in enumerate(plan.pipelines)}
     # Multiples of the base's time on one processor say nothing of another one.
     more = {"processor": processor_model()} if isinstance(objective, RunTime) else {}
     return identity_of(
         "tune",
-        jobs,
+        plan.jobs,
         (plan.arguments, plan.attributes),
         space=space.texts(),
         objective=objective.identity,

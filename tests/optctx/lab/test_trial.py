@@ -24,7 +24,7 @@ def trial(number: int, state: Any = "ok") -> Trial:
     figures = {"size": 100.0 + number, "instructions": 7.0} if state == "ok" else {}
     attributes = {"digest": f"{number:064x}", "size": 100 + number} if figures else {}
     options = {"unroll-count": str(number)}
-    return Trial(number, options, "default<O3>", state, figures, 0.25, "a\nb", attributes, "a.ll", True, "x")
+    return Trial(number, options, "default<O3>", state, figures, 0.25, "a\nb", attributes, True, "x")
 
 
 @contextlib.contextmanager

@@ -18,7 +18,6 @@ from optctx.compiling import FreshProcess, Job, compile_job
 from optctx.compiling.facts import load_facts
 from optctx.lab.command import tune_command
 from optctx.lab.command.main import main
-from optctx.lab.sweep import sweep
 from optctx.lab.tuning import propose
 from optctx.testing import Compiler, contexts, jobs, options, overrides
 from optctx.testing.compiler import reads_of
@@ -96,9 +95,6 @@ def test_a_sweep_compiles_with_it_and_agrees_with_fresh_processes(
     assert "cannot run the pass pipeline 'no-pass'" in capfd.readouterr().err
     assert main([*own, "--try", "unroll-cunt=1"]) == 2
     assert "among the" in capfd.readouterr().err
-    jobs = {"own": Job(COUNTED, llvm=library), "llvmlite's": Job(COUNTED)}
-    with pytest.raises(OptctxError, match="several LLVMs in one experiment"):
-        sweep(jobs, ["unroll-count=1,2"])
 
 
 @forked
