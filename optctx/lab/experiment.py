@@ -206,7 +206,7 @@ class Experiment:
                 yield answer
 
     def trials(
-        self, more: More, made: Callable[[Answer], Trial], verify: OptionContext | None
+        self, more: More, made: Callable[[Answer], Trial], verify: OptionContext | None = None
     ) -> Generator[Trial, None, None]:
         """Have all compiled. Yield the trial that is made of each answer.
 

@@ -11,7 +11,7 @@ from contextlib import closing
 from dataclasses import dataclass, field, replace
 from itertools import zip_longest
 
-from optctx import OptionContext, current
+from optctx import current
 from optctx.compiling import FreshProcess, Job
 from optctx.errors import EndedEarlyError, Interrupted, OptctxError
 from optctx.lab.candidates import Candidate, Chosen, NotTried, choose, given_values
@@ -105,7 +105,6 @@ def rank(
     only: Sequence[str] = (),
     values: Sequence[str] = (),
     by: str = "size",
-    verify: bool = False,
     trials: int | None = None,
     seconds: float | None = None,
     limits: Limits = Limits(),  # noqa: B008  frozen
@@ -128,7 +127,6 @@ def rank(
         values: Values to try instead, all of them, such as "unroll-count=1..4". These options are tried even
             if `only` does not name them.
         by: What effects are ranked by: "size", "instructions" or "compile-time".
-        verify: Compile each value once more in a fresh process with process-wide options, and compare.
         trials: The most compilations of this run.
         seconds: The most seconds of this run. No compilation takes longer, the first ones neither; what runs
             at the end is finished.
@@ -168,14 +166,13 @@ def rank(
             (plan.arguments, plan.attributes),
             space=[str(each) for each in space],
             goal=f"{goal.name}: {goal.direction}",
-            verify=verify,
         )
         with open_trials(keep, identity) as file:
             run = _Rank(plan, goal, chosen, len(reads), experiment, file, base_trial)
             run.take()
             run.most, run.deadline = trials, None if seconds is None else began + seconds
             try:
-                run.go(base if verify else None, progress)
+                run.go(progress)
             except KeyboardInterrupt:
                 raise Interrupted(run.ranking("because it was interrupted")) from None
             except EndedEarlyError as error:
@@ -259,9 +256,9 @@ class _Rank:
         if spare and all(silent):
             self.waiting.append(spare.pop(0))
 
-    def go(self, verify: OptionContext | None, progress: Callable[[int], None]) -> None:
+    def go(self, progress: Callable[[int], None]) -> None:
         """Compile until the effect of every value is known, or a limit is reached."""
-        with closing(self.experiment.trials(self._more, self._made, verify)) as found:
+        with closing(self.experiment.trials(self._more, self._made)) as found:
             for trial in found:
                 self.under_way -= 1
                 self.file.append(trial)

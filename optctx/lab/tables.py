@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
@@ -11,20 +12,55 @@ import msgspec
 from optctx.children.death import ENDS
 from optctx.lab.space import DEFAULT
 from optctx.lab.trial import Goal, Trial
-from optctx.wording import counted
+from optctx.wording import counted, printable
 
 if TYPE_CHECKING:
-    from optctx.lab.rich_table import Cell, Table
+    import rich.table
 
 T = TypeVar("T")
+Cell = str | tuple[str, str]  # a text on one line, whatever a name or a value holds; or that and rich's style
 
+_UNITS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
 _DIGEST_SHOWN = 12  # hexadecimal digits in the table; JSON has all 64
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table for people, which rich prints. None in place of a row ends a section.
+
+    `right`: headings of the columns that are aligned to the right. `ruled`: with lines around the cells.
+    """
+
+    headings: Sequence[str]
+    rows: Sequence[Sequence[Cell] | None]
+    right: Sequence[str] = ()
+    ruled: bool = False
+
+    def __rich__(self) -> rich.table.Table:
+        import rich.table
+        from rich.text import Text
+
+        more: dict[str, Any] = {} if self.ruled else {"box": None, "pad_edge": False}
+        made = rich.table.Table(header_style="bold", **more)
+        for heading in self.headings:
+            side: Any = "right" if heading in self.right else "left"
+            made.add_column(Text(printable(heading)), justify=side, overflow="fold")
+        for row in self.rows:
+            if row is None:
+                made.add_section()
+            else:
+                pairs = (each if isinstance(each, tuple) else (each, "") for each in row)
+                made.add_row(*(Text(printable(text), style) for text, style in pairs))
+        return made
+
+
+def time_unit(seconds: float) -> tuple[float, str]:
+    """The unit that suits a time: its size in seconds, and its name."""
+    return next((each for each in _UNITS if abs(seconds) >= each[0]), _UNITS[-1])
 
 
 def table_of(rows: Iterable[T | None], columns: Mapping[str, Callable[[T], Cell]], **more: Any) -> Table:
     """A table for people: a row for each of `rows`, and a line for None. `more`: fields of `Table`."""
-    from optctx.lab.rich_table import Table
-
     cells = [None if row is None else [cell(row) for cell in columns.values()] for row in rows]
     return Table([*columns], cells, **more)
 

@@ -29,7 +29,7 @@ from rich.progress import (
 from rich.text import Text
 
 from optctx.children.death import printed_to
-from optctx.lab.rich_table import Table
+from optctx.lab.tables import Table
 from optctx.wording import counted, printable
 
 _WIDE = 1000  # characters; tables are no wider than they need to be
@@ -88,11 +88,10 @@ def say(*lines: str) -> None:
 def show(table: Table) -> None:
     """Print a table: as wide as the terminal, or with whole lines that have no spaces at their ends."""
     if sys.stdout.isatty():
-        console = _console(sys.stdout)
-        console.print(table.fitted(console.width))
+        _console(sys.stdout).print(table)
         return
     text = io.StringIO()
-    _console(text, width=_WIDE).print(table.fitted())
+    _console(text, width=_WIDE).print(table)
     sys.stdout.write("".join(f"{line.rstrip()}\n" for line in text.getvalue().splitlines()))
 
 

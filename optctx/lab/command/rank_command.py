@@ -1,6 +1,6 @@
 """Compile a file once to see which options LLVM reads, then once with another value of each of them, and rank
-the options by effect. What crashes or never ends is a line of the result. Exit status 1 if --verify finds a
-difference, 2 for bad input, 130 after Ctrl-C, 143 after SIGTERM.
+the options by effect. What crashes or never ends is a line of the result. Exit status 2 for bad input, 130
+after Ctrl-C, 143 after SIGTERM.
 
     optctx rank kernel.ll --only 'unroll*' --trials 20
     optctx rank kernel.ll --by instructions --seconds 60 --keep ranking.trials
@@ -18,9 +18,8 @@ from optctx.lab.command.groups import Base, File, Input, Keep, Out, Try
 from optctx.lab.command.inputs import note_skipped
 from optctx.lab.outcome import Limits
 from optctx.lab.rank import Effect, Ranking, rank
-from optctx.lab.rich_table import Table
 from optctx.lab.settings import group, positive, seconds, setting
-from optctx.lab.tables import percent, record, table_of
+from optctx.lab.tables import Table, percent, record, table_of
 from optctx.wording import counted
 
 _FUNCTIONS = 5  # of those that read an option, in JSON
@@ -39,7 +38,6 @@ class Rank:
         several=True,
     )
     by: str = setting("size", "what to rank by: size, instructions or compile-time", metavar="GOAL")
-    verify: bool = setting(False, "compare each value with a fresh process")
     trials: int | None = setting(
         None, "most compilations; options that often matter come first", metavar="N", read=positive
     )
@@ -61,11 +59,8 @@ class Arguments(File):
     out: Out = group(Out)
 
 
-def run(given: Arguments) -> int:
-    """Compile, and print the ranking; after Ctrl-C that of what is known. Raises OptctxError and OSError.
-
-    Returns 1 if a fresh process differs.
-    """
+def run(given: Arguments) -> None:
+    """Compile, and print the ranking; after Ctrl-C that of what is known. Raises OptctxError and OSError."""
     with given.base.context(given.input.image):
         job = given.input.under(given.base).job(given.file)
         note_skipped(given.file, job)
@@ -89,7 +84,6 @@ def run(given: Arguments) -> int:
                 print_ranking(error.partial, given.out)
             raise
     print_ranking(ranking, given.out)
-    return 1 if any(trial.agrees is False for trial in ranking.trials) else 0
 
 
 def print_ranking(ranking: Ranking, out: Out) -> None:
@@ -116,7 +110,7 @@ def _table(ranking: Ranking) -> Table:
         "object bytes": lambda effect: percent(ranking.change(effect.best, "size")),
         "values": lambda effect: str(len(effect.trials)),
     }
-    return table_of(ranking.changing, columns, whole=[*columns], right=[*columns][4:])
+    return table_of(ranking.changing, columns, right=[*columns][4:])
 
 
 def _dead(ranking: Ranking) -> Table:
@@ -127,7 +121,7 @@ def _dead(ranking: Ranking) -> Table:
         rows.setdefault(row, []).append(trial.options[effect.option])
     cells = [(*first, ", ".join(values), reason) for (*first, reason), values in rows.items()]
     whole = ("option", "base", "state")
-    return Table((*whole, "values", "error"), cells, whole=whole)
+    return Table((*whole, "values", "error"), cells)
 
 
 def _not_tried(ranking: Ranking) -> list[str]:
@@ -136,11 +130,6 @@ def _not_tried(ranking: Ranking) -> list[str]:
     for each in ranking.not_tried:
         by_reason.setdefault(each.reason, []).append(each.option)
     lines = [f"not tried, {reason}: {', '.join(names)}" for reason, names in by_reason.items()]
-    differing = [trial for trial in ranking.trials if trial.difference]
-    compared = sum(trial.agrees is not None for trial in ranking.trials)
-    if compared or differing:
-        wrong = sum(trial.agrees is False for trial in differing)
-        lines.append(f"{counted(compared, 'value')} compared with fresh processes, {wrong} differ")
     return [*lines, *(f"not tried: {words}" for words in ranking.refused)]
 
 

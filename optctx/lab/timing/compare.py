@@ -11,7 +11,7 @@ from optctx.compiling.facts import arguments
 from optctx.errors import Interrupted, OptctxError
 from optctx.lab.outcome import Limits
 from optctx.lab.reduce import failure_of
-from optctx.lab.rich_table import Table, time_unit
+from optctx.lab.tables import Table, time_unit
 from optctx.lab.timing.bench import Bench, Confirmation, Interval, Outcome, Timing
 from optctx.lab.timing.kernel import Kernel
 

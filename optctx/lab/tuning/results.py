@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from optctx.lab.repeat import Source, lines_of, shown_lines
-from optctx.lab.rich_table import Table, time_unit
-from optctx.lab.tables import ends_of, record, settings_text
+from optctx.lab.tables import Table, ends_of, record, settings_text, time_unit
 from optctx.lab.trial import Goal, Trial
 from optctx.wording import counted
 
@@ -129,9 +128,7 @@ class Tuned:
 
         best = (row(each, str(each.number)) for each in self.ranked[:_ROWS])
         headings, right = ["trial", figure, "change", *passes, "options"], ["trial", figure, "change"]
-        return Table(
-            headings, [row(self.base, "base"), None, *best], right=right, least=["change"], ruled=True
-        )
+        return Table(headings, [row(self.base, "base"), None, *best], right=right, ruled=True)
 
     def summary(self) -> list[str]:
         """Lines that say what is best, how the trials ended, and why the search did."""
