@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 from optctx import libllvm
 from optctx._native import run_in_task
 from optctx.children.death import End
-from optctx.children.frames import Source
+from optctx.children.messages import Source
 from optctx.errors import OptctxError, PassPipelineError, clipped, shown
 from optctx.hosts.llvmlite.compiling import emit, instruction_count, native_api, run_passes
 from optctx.image.loaded import Image

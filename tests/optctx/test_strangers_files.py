@@ -14,7 +14,7 @@ import pytest
 
 import optctx
 from optctx import OptionContext
-from optctx.children.limits import address_space
+from optctx.children.messages import address_space
 from optctx.compiling.facts import facts, load_facts
 from optctx.errors import OptctxError
 from optctx.lab.command.inputs import read_file

@@ -16,7 +16,7 @@ from statistics import median
 from typing import Any, TypeVar
 
 from optctx.children.death import End
-from optctx.children.limits import Limits
+from optctx.children.messages import Limits
 from optctx.children.pool import SharedPool
 from optctx.errors import EndedEarlyError, OptctxError, shown
 from optctx.lab.timing.kernel import Harness, Kernel, read_harness

@@ -11,7 +11,6 @@ import importlib
 import os
 import platform
 import secrets
-import stat
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor, wait
@@ -23,7 +22,6 @@ import msgspec
 from optctx.errors import EndedEarlyError, OptctxError, shown
 from optctx.lab.space import Space
 from optctx.lab.trial import Goal, Trial, check_identity
-from optctx.outputs import hindrance
 
 if TYPE_CHECKING:
     import optuna
@@ -99,16 +97,12 @@ class Storage:
         """The study, and what it says that it is one of."""
         import optuna
 
-        storage = self._opened()
-        if name in optuna.get_all_study_names(storage):  # otherwise a journal has a line for each try
-            found = optuna.load_study(study_name=name, storage=storage)
-        else:
-            found = optuna.create_study(
-                storage=storage,
-                study_name=name,
-                direction="minimize" if goal.sign > 0 else "maximize",
-                load_if_exists=True,
-            )
+        found = self._existing(name) or optuna.create_study(
+            storage=self._opened(),
+            study_name=name,
+            direction="minimize" if goal.sign > 0 else "maximize",
+            load_if_exists=True,
+        )
         if not found.user_attrs and not found.get_trials(deepcopy=False):
             found.set_user_attr(_NAME, identity)
         return found, found.user_attrs.get(_NAME)
@@ -117,16 +111,17 @@ class Storage:
         """What an existing study is one of; None if there is none. Makes nothing."""
         if self.place is None or (self.is_file and not os.path.exists(self.place)):
             return None
-        own = self.do(lambda: self._attribute(name))
+        study = self.do(lambda: self._existing(name))
+        own = None if study is None else self.do(lambda: study.user_attrs.get(_NAME))
         return own if isinstance(own, dict) else None
 
-    def _attribute(self, name: str) -> Any:
+    def _existing(self, name: str) -> optuna.Study | None:
+        """The study of that name, if there is one: to try would leave a line in a journal."""
         import optuna
 
         storage = self._opened()
-        if name not in optuna.get_all_study_names(storage):
-            return None
-        return optuna.load_study(study_name=name, storage=storage).user_attrs.get(_NAME)
+        known = name in optuna.get_all_study_names(storage)
+        return optuna.load_study(study_name=name, storage=storage) if known else None
 
     def close(self) -> None:
         """Close the connections, which Optuna leaves to the collector, and end the thread."""
@@ -178,10 +173,6 @@ def _journal(path: str) -> BaseStorage:
     from optuna.storages import JournalStorage
     from optuna.storages.journal import JournalFileBackend, JournalFileSymlinkLock
 
-    if os.path.exists(path) and not stat.S_ISREG(os.stat(path).st_mode):
-        raise OptctxError(f"cannot use the storage {shown(path)}: it is not a regular file")
-    if problem := hindrance(path):
-        raise OptctxError(f"cannot use the storage {shown(path)}: {problem}")
     lock = JournalFileSymlinkLock(path)
     lock.acquire()
     try:
@@ -305,15 +296,15 @@ def _owner(process: int) -> str:
     """What tells a process from every other one, past ones too."""
     with open(f"/proc/{process}/stat", encoding="utf-8", errors="replace") as file:
         started = file.read().rpartition(")")[2].split()[19]
-    return f"{platform.node()} {os.readlink('/proc/self/ns/pid')} {process} {started}"
+    return f"{platform.node()} {process} {started}"
 
 
 def _is_gone(owner: str) -> bool:
     """Whether a process of this machine has ended. What another machine runs is not known."""
-    words = owner.split()[:4]
-    if len(words) != 4 or words[:2] != _owner(os.getpid()).split()[:2]:
+    node, _, process = owner.partition(" ")
+    if node != platform.node():
         return False
     try:
-        return _owner(int(words[2])).split() != words
-    except (OSError, ValueError):
+        return not owner.startswith(_owner(int(process.split()[0])))
+    except (OSError, ValueError, IndexError):
         return True

@@ -205,9 +205,9 @@ def test_a_storage_that_cannot_be_used_is_one_error(tmp_path: pathlib.Path) -> N
     for place, words in {
         str(theirs): "optctx has not made it; name another storage",
         str(garbage): "cannot use the storage .*garbage.journal",
-        str(tmp_path): "it is a directory|not a regular file",
-        str(tmp_path / "none" / "study.journal"): "there is no directory",
-        "/dev/null": "it is not a regular file",
+        str(tmp_path): "Is a directory",
+        str(tmp_path / "none" / "study.journal"): "No such file or directory",
+        "/dev/null": "Invalid argument",
         f"sqlite:///{tmp_path}/none/study.db": "unable to open database file",
         "nonsense://user:secret@host/x": "cannot use the storage 'host/x'",
     }.items():
