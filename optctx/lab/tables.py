@@ -7,8 +7,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
-import msgspec
-
 from optctx.children.death import ENDS
 from optctx.lab.space import DEFAULT
 from optctx.lab.trial import Goal, Trial
@@ -63,11 +61,6 @@ def table_of(rows: Iterable[T | None], columns: Mapping[str, Callable[[T], Cell]
     """A table for people: a row for each of `rows`, and a line for None. `more`: fields of `Table`."""
     cells = [None if row is None else [cell(row) for cell in columns.values()] for row in rows]
     return Table([*columns], cells, **more)
-
-
-def record(trial: Trial) -> dict[str, Any]:
-    """A trial of JSON's types, with the names of `Trial`. Times are in seconds. A base has no number."""
-    return {**msgspec.to_builtins(trial), "number": trial.number if trial.number >= 0 else None}
 
 
 def trial_table(trials: Sequence[Trial], goal: Goal | None = None) -> Table:

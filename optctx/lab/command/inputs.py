@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import shlex
 import shutil
 import subprocess
@@ -104,10 +103,6 @@ def _first_error(stderr: bytes) -> str:
     return " ".join((errors or lines or ["nothing"])[0].split())[:_LONGEST]
 
 
-_PARSING = re.compile(r"cannot read the module: LLVM IR parsing error <string>:(?P<words>.*?)[ ^]*")
-_BITCODE_PARSING = "cannot read the module: LLVM bitcode parsing error "
-
-
 def _check(path: str, module: str | bytes, target: Job, clang: str) -> None:
     """Raise OptctxError, with the file's name, for a module that LLVM refuses, or crashes on.
 
@@ -116,19 +111,11 @@ def _check(path: str, module: str | bytes, target: Job, clang: str) -> None:
     try:
         check_readable(module, target.triple, target.llvm)
     except OptctxError as error:
-        place = f"the bitcode of {path}" if isinstance(module, bytes) else path
-        raise type(error)(_naming(path, place, str(error), clang)) from None
-
-
-def _naming(path: str, place: str, error: str, clang: str) -> str:
-    """An error about a module as one about its file, in the form of compilers for a place in its text."""
-    if parsing := _PARSING.fullmatch(error):
-        # What LLVM says of C is that it is no IR.
-        is_source = "expected top-level entity" in parsing["words"]
-        hint = "; C and C++ are read by the name: .c, .cpp" if is_source else ""
-        return f"cannot read {path}:{parsing['words']}{hint}"
-    if error.startswith(_BITCODE_PARSING):
-        said = error.removeprefix(_BITCODE_PARSING)
-        advice = f"; name an older clang than {clang!r} with --clang" if clang else ""
-        return f"cannot read {place}: it is cut off, damaged or of a newer LLVM, which says: {said}{advice}"
-    return error.replace("the module", place if error.startswith("cannot read") else path, 1)
+        said, hint = str(error), ""
+        if isinstance(module, bytes) and "bitcode parsing error" in said:
+            advice = f"; name an older clang than {clang!r} with --clang" if clang else ""
+            hint = f"; it is cut off, damaged or of a newer LLVM{advice}"
+        elif "expected top-level entity" in said:  # what LLVM says of C
+            hint = "; C and C++ are read by the name: .c, .cpp"
+        said = said.replace("the module: LLVM IR parsing error <string>", path).replace("the module", path, 1)
+        raise type(error)(f"{said.rstrip(' ^')}{hint}") from None

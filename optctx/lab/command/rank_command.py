@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from optctx.errors import EndedEarlyError, Interrupted
 from optctx.lab.command.console import printed, progress_bar, say, show
@@ -19,11 +19,8 @@ from optctx.lab.command.inputs import note_skipped
 from optctx.lab.outcome import Limits
 from optctx.lab.rank import Effect, Ranking, rank
 from optctx.lab.settings import group, positive, seconds, setting
-from optctx.lab.tables import Table, percent, record, table_of
+from optctx.lab.tables import Table, percent, table_of
 from optctx.wording import counted
-
-_FUNCTIONS = 5  # of those that read an option, in JSON
-_LONGEST = 200  # characters of a demangled name, which can have thousands
 
 
 @dataclass(frozen=True)
@@ -88,7 +85,7 @@ def run(given: Arguments) -> None:
 
 def print_ranking(ranking: Ranking, out: Out) -> None:
     """Print it as `--format` says."""
-    if printed(out.format, lambda: _data(ranking)):
+    if printed(out.format, lambda: ranking):
         return
     if ranking.changing:
         show(_table(ranking))
@@ -131,50 +128,3 @@ def _not_tried(ranking: Ranking) -> list[str]:
         by_reason.setdefault(each.reason, []).append(each.option)
     lines = [f"not tried, {reason}: {', '.join(names)}" for reason, names in by_reason.items()]
     return [*lines, *(f"not tried: {words}" for words in ranking.refused)]
-
-
-def _data(ranking: Ranking) -> dict[str, Any]:
-    """One object: the base, the counts, every option that was tried with its trials, and what was not tried.
-
-    Changes are relative: 0.5 is 50 % more. `ended` is None if every value was tried, and otherwise says why
-    not; nothing is known of `left` values then.
-    """
-    return {
-        "by": ranking.goal.name,
-        "base": record(ranking.base),
-        "counts": {
-            "read": ranking.read,
-            "tried": len(ranking.effects),
-            "changing": len(ranking.changing),
-            "not_tried": len(ranking.not_tried),
-            "values": len(ranking.trials),
-            "compilations": ranking.compiled,
-            "left": ranking.left,
-        },
-        "ended": ranking.ended or None,
-        "options": [_effect(effect, ranking) for effect in ranking.effects],
-        "not_tried": ranking.not_tried,
-        "refused": ranking.refused,
-    }
-
-
-def _effect(effect: Effect, ranking: Ranking) -> dict[str, Any]:
-    """An option with its largest effect, and all that was tried."""
-    best = effect.best
-    functions = [name if len(name) <= _LONGEST else f"{name[:_LONGEST]}..." for name in effect.functions]
-    return {
-        "option": effect.option,
-        "type": effect.type,
-        "base": effect.base,
-        "value": effect.value,
-        "state": best.state,
-        "instructions": best.attributes.get("instructions"),
-        "instructions_change": ranking.change(best, "instructions") if best.state == "ok" else None,
-        "size": best.attributes.get("size"),
-        "size_change": ranking.change(best, "size") if best.state == "ok" else None,
-        "changes": effect.changes,
-        "error": best.error,
-        "functions": functions[:_FUNCTIONS],
-        "functions_in_all": len(functions),
-        "trials": [record(trial) for trial in effect.trials],
-    }

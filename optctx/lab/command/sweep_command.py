@@ -23,7 +23,6 @@ from optctx.lab.settings import group, positive, setting
 from optctx.lab.space import PASSES, parse_space
 from optctx.lab.sweep import sweep
 from optctx.lab.tables import (
-    record,
     settings_text,
     summary,
     trial_table,
@@ -106,7 +105,7 @@ def run(given: Arguments) -> int:
 def print_trials(trials: Sequence[Trial], out: Out, goal: Goal, lines: Counter[str] | None = None) -> None:
     """Print the trials, what LLVM printed, and what differs from fresh processes."""
     own = [trial for trial in trials if trial.number >= 0]
-    if not printed(out.format, lambda: list(map(record, own))) and trials:
+    if not printed(out.format, lambda: own) and trials:
         by = goal if len(own) > 1 else None
         show(trial_table(trials, by))
         say(*summary(trials, by))

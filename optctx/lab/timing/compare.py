@@ -81,21 +81,8 @@ class Compared:
 
     def as_dict(self) -> dict[str, Any]:
         """For JSON."""
-        return {
-            "base": {"options": self.base_options, **asdict(self.base)},
-            "rows": [
-                {
-                    "options": row.options,
-                    "verdict": row.verdict(),
-                    "gain": row.gain,
-                    "same": row.same,
-                    **asdict(row.timing),
-                    "confirmed": None if row.confirmation is None else asdict(row.confirmation),
-                }
-                for row in self.rows
-            ],
-            "noise": asdict(self.noise),
-        }
+        rows = [{**asdict(row), "verdict": row.verdict(), "gain": row.gain} for row in self.rows]
+        return {**asdict(self), "rows": rows}
 
 
 def compare_settings(

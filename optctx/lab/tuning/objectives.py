@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields
 from typing import Any, ClassVar
 
 from optctx.children.death import End
@@ -13,8 +13,6 @@ from optctx.lab.program import NoNumberError, Program
 from optctx.lab.timing import Bench, Confirmation, Interval, Kernel, Timing
 from optctx.lab.trial import FIGURES, Direction, Goal, Trial, direction_of
 
-_DECIMALS = 6
-_ENDS = ("middle", "low", "high")  # of an interval
 _SAME = 0.99  # the ratio, and the end of its interval, of what is as fast
 _SURELY = 0.97
 
@@ -123,12 +121,9 @@ class RunTime(Measured):
     def _found(self, timing: Timing, noise: Interval) -> Found:
         if timing.ratio is None or timing.seconds is None:
             return Found(timing.outcome.state, error=timing.outcome.error)
-        attributes = {
-            "seconds": _numbers(timing.seconds, 1e9),
-            "ratio": _numbers(timing.ratio),
-            "noise": _numbers(noise),
-        }
-        return Found("ok", 1 / timing.ratio.middle, attributes={"time": attributes})
+        intervals = {"seconds": timing.seconds, "ratio": timing.ratio, "noise": noise}
+        times = {name: asdict(each) for name, each in intervals.items()}
+        return Found("ok", 1 / timing.ratio.middle, attributes={"time": times})
 
 
 @dataclass(frozen=True)
@@ -185,16 +180,4 @@ def as_fast(found: Found) -> bool:
 def interval_of(measured: Trial | Found, name: str) -> Interval | None:
     """One of the intervals that a run time was kept with: "seconds", "ratio" or "noise". None for none."""
     times = measured.attributes.get("time")
-    numbers = times.get(name) if isinstance(times, dict) else None
-    if not isinstance(numbers, dict):
-        return None
-    ends = [numbers.get(each) for each in _ENDS]
-    if not all(isinstance(each, float | int) and math.isfinite(each) and each > 0 for each in ends):
-        return None
-    return Interval(*map(float, ends))  # type: ignore[arg-type]
-
-
-def _numbers(interval: Interval, scale: float = 1.0) -> dict[str, float]:
-    """For JSON."""
-    digits = _DECIMALS + int(math.log10(scale))
-    return {name: round(getattr(interval, name), digits) for name in _ENDS}
+    return None if times is None else Interval(**times[name])

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from optctx.lab.repeat import Source, lines_of, shown_lines
-from optctx.lab.tables import Table, ends_of, record, settings_text, time_unit
+from optctx.lab.tables import Table, ends_of, settings_text, time_unit
 from optctx.lab.trial import Goal, Trial
 from optctx.wording import counted
 
@@ -104,17 +104,10 @@ class Tuned:
         `finished` is false the search was interrupted or failed. Its `best` is one so far, and None for a run
         time that no second check has confirmed; `best_so_far` is the number of the trial in that case, too.
         """
-        best, so_far = self.best, self.best_so_far
-        found = msgspec.to_builtins(replace(self, trials=(), study=None))
-        del found["study"]
-        return {
-            **found,
-            "base": record(self.base),
-            "best": None if best is None else record(best),
-            "best_so_far": None if so_far is None else so_far.number,
-            "trials": [record(trial) for trial in self.trials],
-            "finished": self.finished,
-        }
+        found = msgspec.to_builtins(replace(self, study=None))
+        so_far = self.best_so_far and self.best_so_far.number
+        more = {"best": msgspec.to_builtins(self.best), "best_so_far": so_far, "finished": self.finished}
+        return {**found, **more}
 
     def as_table(self) -> Table:
         """A table: the base, then the best trials. What is long comes last: options, as `opt` takes them."""

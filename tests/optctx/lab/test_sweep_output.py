@@ -12,7 +12,7 @@ import pytest
 from rich.console import Console
 
 from optctx.lab.command.main import main
-from optctx.lab.tables import record, summary, trial_table
+from optctx.lab.tables import summary, trial_table
 from optctx.lab.trial import Goal, Trial, goal_named
 from tests.support.ir_texts import COUNTED
 
@@ -64,23 +64,6 @@ def test_the_table_has_the_baseline_first_the_best_last_and_the_dead_with_their_
     best = [summary([*TRIALS, more], goal_named(goal))[0] for goal in ("size", "size:max")]
     assert best == ["best by object bytes: -count=2; 1 other is as good", "best by object bytes: -width=1"]
     assert summary(TRIALS, INSTRUCTIONS)[0] == "best by IR instructions: -width=1"
-
-
-def test_json_holds_all_of_a_trial() -> None:
-    compared = replace(TRIALS[0], agrees=False, difference="killed")
-    assert record(compared) == {
-        "number": 0,
-        "options": {"count": "1", "width": "1"},
-        "passes": "p",
-        "state": "ok",
-        "objectives": {"size": 30.0, "instructions": 70.0},
-        "seconds": 3.0,
-        "agrees": False,
-        "error": "",
-        "difference": "killed",
-        "attributes": {"digest": f"{30:064}", "size": 30, "instructions": 70},
-    }
-    assert record(BASELINE)["number"] is None
 
 
 def test_the_command_counts_what_llvm_prints(

@@ -49,7 +49,7 @@ def test_damaged_bitcode_is_an_error_however_it_is_damaged(tmp_path: pathlib.Pat
     for data in damaged:
         path = tmp_path / "damaged.bc"
         path.write_bytes(data)
-        with pytest.raises(OptctxError, match=r"cannot read the bitcode of .+damaged.bc: \S"):
+        with pytest.raises(OptctxError, match=r"cannot read .+damaged.bc: \S"):
             read_input(str(path), TARGET)
 
 
@@ -85,7 +85,7 @@ def test_clang_gets_the_target_and_the_options_and_what_it_says_is_one_line(
     for each in ("-disable-llvm-passes", f"--target={X86}", "-target-cpu", "haswell", "+avx2", "-fma"):
         assert each in arguments
     (tmp_path / "module").write_bytes(bitcode(SCALE)[:40])
-    with pytest.raises(OptctxError, match=r"cannot read the bitcode of .* older clang than .* with --clang"):
+    with pytest.raises(OptctxError, match=r"cannot read .* older clang than .* with --clang"):
         read_input(path, TARGET, str(stand_in))
     (tmp_path / "module").write_bytes(b"")
     with pytest.raises(OptctxError, match=r"clang gave no module; take out of --clang"):

@@ -59,8 +59,8 @@ def found_in(command: str, ended: Ended) -> int:
     if command == "sweep":
         return len(ended.data)
     if command == "rank":
-        assert ended.data["counts"]["left"] == 1
-        return sum(len(each["trials"]) for each in ended.data["options"])
+        assert ended.data["left"] == 1
+        return sum(len(each["trials"]) for each in ended.data["effects"])
     assert ended.data["finished"] is False
     return len(ended.data["trials"])
 

@@ -38,12 +38,13 @@ def test_a_gain_is_measured_twice(kernel: str, capfd: pytest.CaptureFixture[str]
     wide, same, crashed = found["rows"]
     assert wide["verdict"] == "faster, confirmed"
     assert wide["options"] == ["-force-vector-interleave=1", "-force-vector-width=8"]
-    assert wide["ratio"]["low"] > 1.2
-    assert wide["confirmed"]["second"]["low"] > 1.2
-    assert wide["seconds"]["middle"] < found["base"]["seconds"]["middle"]
-    assert (same["verdict"], same["ratio"]) == ("the same code", None)
-    assert crashed["outcome"]["state"] == "crashed"
-    assert "VF needs to be a power of two" in crashed["outcome"]["error"]
+    assert wide["timing"]["ratio"]["low"] > 1.2
+    assert wide["confirmation"]["second"]["low"] > 1.2
+    assert wide["timing"]["seconds"]["middle"] < found["base"]["seconds"]["middle"]
+    assert (same["verdict"], same["timing"]["ratio"]) == ("the same code", None)
+    outcome = crashed["timing"]["outcome"]
+    assert outcome["state"] == "crashed"
+    assert "VF needs to be a power of two" in outcome["error"]
 
 
 def test_what_was_measured_once_is_printed_after_ctrl_c(
