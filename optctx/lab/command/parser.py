@@ -79,8 +79,6 @@ def unknown_arguments(parser: Parser, unknown: Sequence[str]) -> UsageError:
     words = f"`{parser.prog}` does not take {first!r}"
     if not first.startswith("-"):
         return UsageError(f"{words}; put quotes around a value that has spaces")
-    if advice := _advice(first):
-        return UsageError(f"{words}: {advice}")
     return UsageError(f"{words}; see `{parser.prog} --help`")
 
 
@@ -96,13 +94,3 @@ def _setting(argument: str) -> str:
     if not equals:
         value = "true" if option.type in ("bool", "boolOrDefault") else "VALUE"
     return f"{name}={value}"
-
-
-def _advice(argument: str) -> str:
-    """What to use instead of a flag of clang, opt or llc; an empty string for other arguments."""
-    from optctx.compiling.facts import advice
-
-    try:
-        return advice(argument.partition("=")[0])
-    except OptctxError:
-        return ""
