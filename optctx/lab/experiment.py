@@ -65,12 +65,7 @@ def make_plan(
     job: Job,
     limits: Limits,
     base: OptionContext,
-    *,
     pipelines: Sequence[str] = (),
-    output: bool = False,
-    noted: tuple[str, ...] = (),
-    repeats: int = 1,
-    directory: str | None = None,
 ) -> Plan:
     """Plan to compile a job under the options of `base`, with each of the pipelines, by default with its own.
 
@@ -80,9 +75,7 @@ def make_plan(
     image = job.image
     judge_target(job)
     jobs = tuple(replace(job, options=(), passes=passes) for passes in pipelines or (job.passes,))
-    given = jobs, all_arguments(base, image), attributes_policy(image), limits
-    where = None if directory is None else os.fsencode(directory)
-    return Plan(*given, output, noted, repeats, where)
+    return Plan(jobs, all_arguments(base, image), attributes_policy(image), limits)
 
 
 def judge_target(job: Job) -> None:

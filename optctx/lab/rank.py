@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import tempfile
 import time
 from collections import deque
@@ -154,7 +155,7 @@ def rank(
         tempfile.TemporaryDirectory(prefix="optctx-", ignore_cleanup_errors=True) as folder,
         Experiment() as experiment,
     ):
-        plan = make_plan(job, limits, base, directory=folder)
+        plan = replace(make_plan(job, limits, base), directory=os.fsencode(folder))
         experiment.prepare(plan)
         base_trial = _base(experiment, plan, goal)
         reads = {each.name: each for each in experiment.recorded().read}

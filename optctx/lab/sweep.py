@@ -88,7 +88,7 @@ def sweep(
             space = parse_space(space, image=job.image)
         grid = _grid(space, trials)
         goal, base = goal_named(by), OptionContext(image=job.image)
-        plan = make_plan(replace(job, emit="object"), limits, base, pipelines=space.pipelines)
+        plan = make_plan(replace(job, emit="object"), limits, base, space.pipelines)
         identity = identity_of(
             "sweep",
             plan.jobs,

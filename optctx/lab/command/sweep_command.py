@@ -102,14 +102,14 @@ def run(given: Arguments) -> int:
     return 2 if any(trial.difference for trial in trials) else 0
 
 
-def print_trials(trials: Sequence[Trial], out: Out, goal: Goal, lines: Counter[str] | None = None) -> None:
+def print_trials(trials: Sequence[Trial], out: Out, goal: Goal, lines: Counter[str]) -> None:
     """Print the trials, what LLVM printed, and what differs from fresh processes."""
     own = [trial for trial in trials if trial.number >= 0]
     if not printed(out.format, lambda: own) and trials:
         by = goal if len(own) > 1 else None
         show(trial_table(trials, by))
         say(*summary(trials, by))
-    complain_printed(lines or Counter())
+    complain_printed(lines)
     for trial in own:
         if trial.difference:
             settings = settings_text(trial.options) or "no options"

@@ -6,11 +6,9 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from optctx import OptionContext
-from optctx.compiling import Job
-from optctx.lab.experiment import Asked, Experiment, Plan, make_plan
-from optctx.lab.outcome import Answer, Limits, trial_of
-from optctx.lab.space import PASSES, Space, overrides_of
+from optctx.lab.experiment import Asked, Experiment, Plan
+from optctx.lab.outcome import Answer, trial_of
+from optctx.lab.space import PASSES, overrides_of
 from optctx.lab.trial import Trial
 from optctx.lab.tuning.objectives import Found, Measure, Measured, Objective
 
@@ -32,25 +30,6 @@ class Candidate:
 
 
 BASE = Candidate(-1, ())
-
-
-def search_plan(
-    job: Job, space: Space, limits: Limits, *, output: bool, noted: Iterable[str] = (), repeats: int = 1
-) -> Plan:
-    """Plan a search in which options have the values that the calling thread sees now.
-
-    `output`: whether answers have the object. `noted`: options, without aliases, of which is noted whether a
-    compilation reads them. Raises OptctxError for a target that LLVM does not take.
-    """
-    return make_plan(
-        replace(job, emit="object"),
-        limits,
-        OptionContext(image=job.image),
-        pipelines=space.pipelines,
-        output=output,
-        noted=tuple(noted),
-        repeats=repeats,
-    )
 
 
 class Assessor(Experiment):

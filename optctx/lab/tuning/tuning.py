@@ -12,17 +12,17 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from optctx import registry
+from optctx import OptionContext, registry
 from optctx.compiling import Job
 from optctx.errors import EndedEarlyError, Interrupted, OptctxError
-from optctx.lab.experiment import ByReads, Plan
+from optctx.lab.experiment import ByReads, Plan, make_plan
 from optctx.lab.outcome import Answer, Limits
 from optctx.lab.settings import checked, positive, setting
 from optctx.lab.settings import seconds as read_seconds
 from optctx.lab.space import PASSES, Space
 from optctx.lab.timing.bench import processor_model
 from optctx.lab.trial import Trial, identity_of, versions
-from optctx.lab.tuning.assess import BASE, Assessor, Candidate, search_plan
+from optctx.lab.tuning.assess import BASE, Assessor, Candidate
 from optctx.lab.tuning.objectives import CompilationTime, Measured, Objective, RunTime, Size
 from optctx.lab.tuning.results import INTERRUPTED, Tuned
 from optctx.lab.tuning.studies import Storage, Study, need_optuna
@@ -140,12 +140,12 @@ def tune(
     limits = limits.within(search.seconds)
     options = registry(job.image)
     targets = {name: options[name].alias_of or name for name in space.names if name != PASSES}
-    plan = search_plan(
-        job,
-        space,
-        replace(limits, jobs=1) if timed else limits,
+    limits = replace(limits, jobs=1) if timed else limits
+    job, base = replace(job, emit="object"), OptionContext(image=job.image)
+    plan = replace(
+        make_plan(job, limits, base, space.pipelines),
         output=isinstance(objective, Measured),
-        noted=targets.values(),
+        noted=tuple(targets.values()),
         repeats=_REPEATS if timed else 1,
     )
     identity = _identity(plan, space, objective)
@@ -350,7 +350,7 @@ class _Run:
 
     def _find_winner(self) -> None:
         best = self._result().best
-        self.winner = Winner(self.assessor, varied=bool(self.space.pipelines))
+        self.winner = Winner(self.assessor)
         if isinstance(self.objective, RunTime):
             self.winner.confirm(self.trials.values(), self.objective)
         elif best is not None:

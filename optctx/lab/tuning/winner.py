@@ -21,13 +21,9 @@ _CONFIRMED = 3  # trials that are checked again, until one is a gain
 
 @dataclass
 class Winner:
-    """Finds it. `varied`: pipelines are a dimension.
-
-    `confirmation` and `options` are as in `Tuned.confirmation` and `Tuned.minimised`.
-    """
+    """Finds it. `confirmation` and `options` are as in `Tuned.confirmation` and `Tuned.minimised`."""
 
     assessor: Assessor
-    varied: bool
     confirmation: dict[str, Any] | None = None
     options: dict[str, str] | None = None
 
@@ -86,8 +82,7 @@ class Winner:
 
     def _compile(self, trial: Trial, options: Mapping[str, str]) -> Answer:
         """With these options, and the pipeline of a trial."""
-        passes = ((PASSES, trial.passes),) if self.varied else ()
-        self.assessor.submit(Candidate(trial.number, (*passes, *options.items())))
+        self.assessor.submit(Candidate(trial.number, ((PASSES, trial.passes), *options.items())))
         (answer,) = self.assessor.answers()
         return answer
 

@@ -16,7 +16,7 @@ from optctx.children.answers import Done
 from optctx.children.death import Death
 from optctx.compiling import FreshProcess, Job, compile_job
 from optctx.errors import OptctxError
-from optctx.lab.experiment import Asked, Experiment
+from optctx.lab.experiment import Asked, Experiment, make_plan
 from optctx.lab.outcome import Answer, Limits
 from optctx.lab.sweep import sweep
 from optctx.lab.tuning import (
@@ -25,7 +25,6 @@ from optctx.lab.tuning import (
     Search,
     parse_space,
 )
-from optctx.lab.tuning.assess import search_plan
 from optctx.process import all_arguments
 from tests.support.endless import LIST, endless
 from tests.support.processes import too_long
@@ -149,7 +148,7 @@ def test_each_of_three_compilations_has_the_limit_and_the_fastest_or_the_first_w
             return [(7, Done(None, death=answer) if isinstance(answer, Death) else Done(answer))]
 
     process = Experiment()
-    process.plan = search_plan(JOB, loops(), Limits(timeout=5.0), output=False, repeats=3)
+    process.plan = replace(make_plan(JOB, Limits(timeout=5.0), OptionContext()), repeats=3)
     monkeypatch.setattr(process, "_crowd", Scripted(), raising=False)
     process.ask([(7, Asked(0, {"unroll-count": "2"}))])
     late = Answer("timed out", 7, error="took longer than 5 s")

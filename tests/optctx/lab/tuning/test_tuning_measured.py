@@ -126,7 +126,7 @@ def test_a_best_trial_that_takes_too_long_the_next_time_is_no_gain() -> None:
     assessor.answers.return_value = [Answer("timed out")]
     objective.against.side_effect = OptctxError("the base cannot be measured")
     objective.confirm.return_value = Confirmation(False, one, None, one, Outcome("failed"))
-    winner = Winner(assessor, varied=False)
+    winner = Winner(assessor)
     winner.confirm([trial], objective)
     assert winner.confirmation is not None
     assert (winner.confirmation["gain"], winner.options) == (False, None)
