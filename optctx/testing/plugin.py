@@ -11,7 +11,7 @@ import pytest
 
 from optctx import OptionContext
 from optctx.errors import OptctxError, UnreadOptionError, UnreadOptionWarning
-from optctx.testing.plugin_entry import INI, MARK, UNREAD
+from optctx.testing.named import INI, MARK, UNREAD
 
 _SETTINGS = ("base", "unread", "image")  # other keywords are options
 

@@ -11,15 +11,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from optctx.testing.named import INI, MARK, UNREAD
+
 if TYPE_CHECKING:
     from optctx import OptionContext
     from optctx.testing import Compiler
     from optctx.testing.plugin import LlvmOptions
-
-# Names in tests, in their configuration and in their reports.
-MARK = "llvm_options"  # of a test, and the name of the fixture
-INI = "llvm_options"
-UNREAD = "llvm_unread"  # of a test's report, which reaches xdist's controller and JUnit files
 
 _FIXTURES = {"llvm_options", "llvm_compiler"}
 _NAME = "optctx_llvm_options"

@@ -228,7 +228,7 @@ def test_nothing(pytestconfig):
     assert pytestconfig.pluginmanager.hasplugin("optctx")
     assert not {"llvmlite", "hypothesis", "capstone"} & set(sys.modules)
     loaded = sorted(name.removeprefix("optctx.") for name in sys.modules if name.startswith("optctx."))
-    assert loaded == ["_native", "importing", "testing", "testing.plugin_entry"]
+    assert loaded == ["_native", "importing", "testing", "testing.named", "testing.plugin_entry"]
 """
     )
     pytester.runpytest_subprocess("-p", "no:hypothesispytest").assert_outcomes(passed=1)
