@@ -284,19 +284,11 @@ def unfit(kernel: Kernel, place: int, problem: str) -> OptctxError:
 def _told(file: str, call: Callable[[], Any]) -> Any:
     try:
         return call()
-    except OSError as error:
-        if error.filename == file:
-            raise _unusable(file, error.strerror or str(error)) from None
-        raise _raised(file, error) from None
     except (Exception, SystemExit) as error:
-        raise _raised(file, error) from None
-
-
-def _raised(file: str, error: BaseException) -> OptctxError:
-    lines = [each.lineno for each in traceback.extract_tb(error.__traceback__) if each.filename == file]
-    line = error.lineno if isinstance(error, SyntaxError) else next(reversed(lines), None)
-    where = f" in line {line}" if line else ""
-    return _unusable(file, f"it raises {type(error).__name__}{where}: {error}")
+        lines = [each.lineno for each in traceback.extract_tb(error.__traceback__) if each.filename == file]
+        line = error.lineno if isinstance(error, SyntaxError) else next(reversed(lines), None)
+        where = f" in line {line}" if line else ""
+        raise _unusable(file, f"it raises {type(error).__name__}{where}: {error}") from None
 
 
 def _unusable(file: str, problem: str) -> OptctxError:
