@@ -17,7 +17,7 @@ STATUS = """
 | 0 | done |
 | 1 | a check failed: `sweep --verify` found a difference, `time` no gain |
 | 2 | bad arguments or input, and nothing was done; or it ended early: a full disk, a helper that was killed |
-| 130, 143, 129 | Ctrl-C, SIGTERM, SIGHUP; what was found until then is printed |
+| 130, 143 | Ctrl-C, SIGTERM; what was found until then is printed |
 
 What is printed goes to standard output. Notes and errors go to standard error,
 each on a line that begins with `optctx:`. A terminal shows how far long work is. `-q` leaves both out.

@@ -8,7 +8,7 @@ from concurrent.futures import FIRST_COMPLETED, wait
 from typing import Any, TypeVar
 
 from optctx.children.answers import Done
-from optctx.children.limits import Limits
+from optctx.children.messages import Limits
 from optctx.children.pool import Pool
 
 R = TypeVar("R")

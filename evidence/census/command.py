@@ -10,7 +10,7 @@ from evidence.census.counts import flags, totals, totals_lines
 from evidence.census.readers import CountedOption, take_census
 from optctx.errors import OptctxError, shown
 from optctx.lab.command.console import say, show
-from optctx.lab.rich_table import Table
+from optctx.lab.tables import Table
 
 if TYPE_CHECKING:
     from argparse import _SubParsersAction
@@ -53,7 +53,7 @@ def run(arguments: argparse.Namespace) -> int:
         )
     if not arguments.totals:
         rows = [_cells(option) for option in found.options if not option.facts.alias_of]
-        show(Table(_HEADINGS, rows, whole=("option",)))
+        show(Table(_HEADINGS, rows))
         say("")
     say(found.title, "", *totals_lines(totals(found)))
     return 0

@@ -31,7 +31,7 @@ from evidence.conformance.choice import add_choice, choose, new_parser, read_tes
 from evidence.conformance.fresh import run_fresh
 from evidence.conformance.job import Job, Outcome, digest, initialise, make_machine, source
 from optctx import run_passes
-from optctx.children.frames import encode, messages, write_all
+from optctx.children.messages import encode, messages, write_all
 from optctx.children.pool import Pool
 from optctx.engine.attach import attach
 from optctx.errors import OptctxError

@@ -24,7 +24,7 @@ from evidence.conformance.machines import SharedMachines
 from optctx.children.answers import Listener
 from optctx.children.child import Channel
 from optctx.children.death import Death
-from optctx.children.frames import decode
+from optctx.children.messages import decode
 from optctx.errors import EndedEarlyError
 
 _LOOK = 1.0  # seconds between two looks at the clock

@@ -8,7 +8,7 @@ from __future__ import annotations
 from evidence.strategies.choosing import STRATEGIES, open_strategy
 from evidence.strategies.program import Outcome, Program
 from evidence.strategies.running import run_program
-from optctx.children.limits import Limits
+from optctx.children.messages import Limits
 from optctx.children.pool import Pool
 from optctx.compiling import Job
 from optctx.compiling.job import compile_unchecked, initialise_targets

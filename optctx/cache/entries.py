@@ -120,7 +120,7 @@ def unpack_result(entry: bytes, emit: Emit, seconds: float) -> Result | None:
         return None
     has_ir, size, instructions = _HEAD.unpack_from(entry)
     end = _HEAD.size + size
-    if end > len(entry) or has_ir != (emit in ("ir", "both")) or (size and not has_ir):
+    if end > len(entry) or has_ir != (emit == "ir") or (size and not has_ir):
         return None
     try:
         ir = entry[_HEAD.size : end].decode(errors=_SURROGATES) if has_ir else None

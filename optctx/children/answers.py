@@ -10,8 +10,7 @@ from typing import Generic, TypeVar
 from msgspec import structs
 
 from optctx.children.death import Death
-from optctx.children.frames import FrameError, Frames, decode, encode
-from optctx.children.messages import Kill, Reply, Tell, ToServer
+from optctx.children.messages import FrameError, Frames, Kill, Reply, Tell, ToServer, decode, encode
 
 R = TypeVar("R")
 

@@ -15,9 +15,19 @@ from typing import Any, NoReturn, TypeVar
 import msgspec
 
 from optctx.children.death import Death, is_cut, printed_to
-from optctx.children.frames import encode, messages, pack, write_all
-from optctx.children.limits import Limits, lower_limit
-from optctx.children.messages import Place, Reply, Start, arguments_of, function_of
+from optctx.children.messages import (
+    Limits,
+    Place,
+    Reply,
+    Start,
+    arguments_of,
+    encode,
+    function_of,
+    lower_limit,
+    messages,
+    pack,
+    write_all,
+)
 from optctx.errors import OptctxError
 
 T = TypeVar("T")

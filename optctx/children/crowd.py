@@ -18,9 +18,7 @@ import msgspec
 from optctx.children.answers import Call, Done, Listener, done_by
 from optctx.children.child import Channel, call, called
 from optctx.children.death import Death, printed_to
-from optctx.children.frames import FrameError, decode, pack
-from optctx.children.limits import Limits
-from optctx.children.messages import Reply, name_of
+from optctx.children.messages import FrameError, Limits, Reply, decode, name_of, pack
 from optctx.children.pool import GRACE, Pool
 from optctx.errors import EndedEarlyError
 from optctx.locks import lock_left_behind

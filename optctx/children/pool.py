@@ -17,9 +17,25 @@ from typing import Any, TypeVar
 
 from optctx.children.answers import Call, Done, Listener
 from optctx.children.death import Death, last_line, printed_to
-from optctx.children.frames import CHUNK, FrameError, Frames, decode, encode, pack, write_all
-from optctx.children.limits import Limits
-from optctx.children.messages import Ended, FromServer, Place, Prepare, Ready, Said, Start, ToServer, name_of
+from optctx.children.messages import (
+    CHUNK,
+    Ended,
+    FrameError,
+    Frames,
+    FromServer,
+    Limits,
+    Place,
+    Prepare,
+    Ready,
+    Said,
+    Start,
+    ToServer,
+    decode,
+    encode,
+    name_of,
+    pack,
+    write_all,
+)
 from optctx.children.python import python_command
 from optctx.errors import EndedEarlyError, OptctxError
 from optctx.locks import lock_left_behind

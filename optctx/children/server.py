@@ -18,10 +18,10 @@ from types import FrameType
 
 from optctx.children.child import STOP, Child, answer, end_with_parent, settle
 from optctx.children.death import Death
-from optctx.children.frames import CHUNK, Frames, decode, encode, write_all
-from optctx.children.limits import lower_limit
 from optctx.children.messages import (
+    CHUNK,
     Ended,
+    Frames,
     Kill,
     Prepare,
     Ready,
@@ -30,7 +30,11 @@ from optctx.children.messages import (
     Tell,
     ToServer,
     arguments_of,
+    decode,
+    encode,
     function_of,
+    lower_limit,
+    write_all,
 )
 from optctx.errors import OptctxError
 

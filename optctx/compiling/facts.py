@@ -13,11 +13,9 @@ import msgspec
 from optctx.context.context import OptionContext
 from optctx.engine.attach import attach
 from optctx.errors import OptctxError, clipped
-from optctx.hosts.llvmlite import llvmlite_image
 from optctx.image.abi import INTEGER_RANGES
 from optctx.image.loaded import Image
 from optctx.values.args import process_args
-from optctx.values.foreign import advice_for
 from optctx.values.read_values import Value, value_text
 from optctx.values.registry import Option, Registry, find
 from optctx.values.trust import TUNING
@@ -29,7 +27,6 @@ __all__ = [
     "OptionFacts",
     "Plain",
     "Value",
-    "advice",
     "arguments",
     "build_id",
     "facts",
@@ -204,11 +201,3 @@ def trusted(name: str, text: str, image: Image | None = None) -> bool:
     except OptctxError:
         return False
     return True
-
-
-def advice(flag: str) -> str:
-    """What to use instead of a flag of clang, opt or llc; an empty string for other arguments.
-
-    Raises UnsupportedImageError if the process has no LLVM that optctx can use.
-    """
-    return advice_for(llvmlite_image(), flag)

@@ -14,7 +14,7 @@ from typing import Literal, TypeVar, cast
 
 from optctx.children.answers import Call, Done
 from optctx.children.death import OF_MACHINE, Death, cause_of_end, last_words
-from optctx.children.limits import Limits
+from optctx.children.messages import Limits
 from optctx.children.pool import Pool, SharedPool
 from optctx.compiling.job import Job, Result, compile_unchecked, initialise_targets
 from optctx.compiling.targets import is_suspect, named, target_problem, trial_of

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 from optctx import libllvm
 from optctx._native import run_in_task
 from optctx.children.death import End
-from optctx.children.frames import Source
+from optctx.children.messages import Source
 from optctx.errors import OptctxError, PassPipelineError, clipped, shown
 from optctx.hosts.llvmlite.compiling import emit, instruction_count, native_api, run_passes
 from optctx.image.loaded import Image
@@ -27,7 +27,7 @@ else:
 
 Reloc = Literal["default", "static", "pic", "dynamicnopic"]  # as llvmlite names relocation models
 CodeModel = Literal["default", "jitdefault", "small", "kernel", "medium", "large"]
-Emit = Literal["object", "assembly", "ir", "both", "none"]  # both: the IR after the passes, and the object
+Emit = Literal["object", "assembly", "ir", "none"]  # ir: after the passes
 # Of the job's own triple or its module's, and the job; raises OptctxError.
 CheckTarget = Callable[[str, "Job"], None]
 # The fields of a Job that decide its target machine.
@@ -128,7 +128,7 @@ class Result:
     "ok", "failed" if LLVM refused, and otherwise what ended the fresh process without an answer.
     """
 
-    ir: str | None = None  # the module's text, for emit="ir" and "both"
+    ir: str | None = None  # the module's text, for emit="ir"
     code: bytes = b""  # the object, or the assembly in UTF-8
     instructions: int = 0  # of IR, after the passes
     error: str | None = None
@@ -162,13 +162,12 @@ def unchecked(triple: str, job: Job) -> None:
 
 def _emit(job: Job, module: ModuleRef, machine: TargetMachine) -> tuple[str | None, bytes]:
     """What the job asks for, by LLVM's printer and its code generator."""
-    ir = str(module) if job.emit in ("ir", "both") else None  # before emission, which changes the module
-    if job.emit in ("object", "both"):
-        return ir, emit(module, machine, as_object=True)
+    if job.emit == "object":
+        return None, emit(module, machine, as_object=True)
     if job.emit == "assembly":
         text = emit(module, machine, as_object=False).decode(errors="backslashreplace")
         return None, text.encode()
-    return ir, b""
+    return str(module) if job.emit == "ir" else None, b""
 
 
 def compile_unchecked(job: Job, check: CheckTarget = unchecked) -> Result:
@@ -229,12 +228,11 @@ def _compile_by_llvm_c(job: Job, check: CheckTarget) -> tuple[str | None, bytes,
             module.take_target(machine)
             llvm.run_passes(module, job.passes, machine)
             instructions = module.instruction_count()
-            ir = str(module) if job.emit in ("ir", "both") else None
-            if job.emit in ("object", "both"):
-                return ir, llvm.emit_object(module, machine), instructions
+            if job.emit == "object":
+                return None, llvm.emit_object(module, machine), instructions
             if job.emit == "assembly":
-                return ir, llvm.emit_assembly(module, machine).encode(), instructions
-            return ir, b"", instructions
+                return None, llvm.emit_assembly(module, machine).encode(), instructions
+            return str(module) if job.emit == "ir" else None, b"", instructions
 
 
 def parse_module(ir: str | bytes, context: ContextRef) -> ModuleRef:

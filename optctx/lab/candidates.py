@@ -72,16 +72,15 @@ def choose(
     image: Image | None,
     *,
     only: Sequence[str],
-    exclude: Sequence[str],
     values: Mapping[str, Sequence[str]],
 ) -> Chosen:
-    """Choose options among `reads` by the patterns, each with values that LLVM's parsers accept.
+    """Choose options among `reads` by patterns, each with values that LLVM's parsers accept.
 
     Those that changed the output of other files come first. Raises OptctxError for a pattern of `only` that
     matches no option at all.
     """
     options = registry(image)
-    wanted, unread = _wanted(reads, image, only, exclude, values)
+    wanted, unread = _wanted(reads, image, only, values)
     not_tried = [NotTried(name, options[name].type, _why_unread(options[name])) for name in unread]
     names = (resources.files("optctx.lab") / "likely.txt").read_text().split()
     likely = {name: place for place, name in enumerate(names)}
@@ -116,27 +115,22 @@ def _wanted(
     reads: Mapping[str, Read],
     image: Image | None,
     only: Sequence[str],
-    exclude: Sequence[str],
     values: Mapping[str, Sequence[str]],
 ) -> tuple[list[str], list[str]]:
     """The names that are wanted: those that were read, and those that were named without that."""
-    named, globs = [*values], []
+    named, globs = dict.fromkeys(values), []
     for pattern in (each.lstrip("-") for each in only):
         if not any(character in pattern for character in _GLOB):
-            named.append(resolve(pattern, image))
+            named[resolve(pattern, image)] = None
         elif not fnmatch.filter(registry(image), pattern):
             raise OptctxError(f"no option matches {pattern!r}; `optctx options` shows them all")
         else:
             globs.append(pattern)
-    left_out = [each.lstrip("-") for each in exclude]
 
     def is_wanted(name: str) -> bool:
-        if any(fnmatch.fnmatchcase(name, each) for each in left_out):
-            return False
         return not only or name in named or any(fnmatch.fnmatchcase(name, each) for each in globs)
 
-    unread = (name for name in dict.fromkeys(named) if name not in reads and is_wanted(name))
-    return [name for name in reads if is_wanted(name)], list(unread)
+    return [name for name in reads if is_wanted(name)], [name for name in named if name not in reads]
 
 
 def _why_unread(option: Option) -> str:

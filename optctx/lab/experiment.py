@@ -17,7 +17,7 @@ from typing import Generic, Self, TypeVar
 from optctx import OptionContext, attach
 from optctx.children.answers import Done
 from optctx.children.crowd import PER_THREAD, Crowd
-from optctx.children.limits import Limits as ChildLimits
+from optctx.children.messages import Limits as ChildLimits
 from optctx.children.pool import Pool, SharedPool
 from optctx.compiling import FreshProcess, Image, Job, Result, answered, compile_unchecked, image_of
 from optctx.compiling.fresh import load_llvm, move_to, refused_reading
@@ -41,12 +41,11 @@ _LINES, _LINE = 100, 500  # lines kept of what LLVM prints in one compilation, a
 class Plan:
     """What all compilations of an experiment share. No handles, so it can be sent to another process."""
 
-    jobs: tuple[Job, ...]
+    jobs: tuple[Job, ...]  # one for each pipeline
     arguments: tuple[str, ...]  # set process-wide before anything is compiled
     attributes: tuple[str, ...]  # the `attributes_policy` of the calling process
     limits: Limits
-    names: tuple[str, ...] = ()  # of the jobs in messages, if there are several
-    output: bool = False  # whether answers have the object, and the IR if the job emits it
+    output: bool = False  # whether answers have the object
     noted: tuple[str, ...] = ()  # options whose reads answers report
     repeats: int = 1  # compilations of each that is asked for, of which the fastest counts
     directory: bytes | None = None  # where to compile and put temporary files; None is as this process
@@ -63,53 +62,29 @@ class Plan:
 
 
 def make_plan(
-    jobs: Mapping[str, Job],
+    job: Job,
     limits: Limits,
     base: OptionContext,
-    *,
     pipelines: Sequence[str] = (),
-    output: bool = False,
-    noted: tuple[str, ...] = (),
-    repeats: int = 1,
-    directory: str | None = None,
 ) -> Plan:
-    """Plan to compile jobs, by the names of their files, under the options of `base`.
+    """Plan to compile a job under the options of `base`, with each of the pipelines, by default with its own.
 
-    `pipelines`: each job is planned with each of them; by default with its own. Function attributes count as
-    they do in this process. Raises OptctxError for the first target that LLVM does not take, and
-    for jobs of several LLVMs.
+    Function attributes count as they do in this process. Raises OptctxError for a target that LLVM does not
+    take.
     """
-    image = one_image(jobs)
-    judge_targets(jobs)
-    planned: dict[str, Job] = {}
-    for name, job in jobs.items():
-        for passes in pipelines or (job.passes,):
-            parts = [name] * (len(jobs) > 1) + [passes] * (len(pipelines) > 1)
-            planned[": ".join(parts)] = replace(job, options=(), passes=passes)
-    names = tuple(planned) if len(planned) > 1 else ()
-    given = tuple(planned.values()), all_arguments(base, image), attributes_policy(image), limits, names
-    where = None if directory is None else os.fsencode(directory)
-    return Plan(*given, output, noted, repeats, where)
+    image = job.image
+    judge_target(job)
+    jobs = tuple(replace(job, options=(), passes=passes) for passes in pipelines or (job.passes,))
+    return Plan(jobs, all_arguments(base, image), attributes_policy(image), limits)
 
 
-def one_image(jobs: Mapping[str, Job]) -> Image | None:
-    """The LLVM of all these jobs. Raises OptctxError if they have several."""
-    llvms = {job.llvm for job in jobs.values()}
-    if len(llvms) > 1:
-        raise OptctxError(f"cannot compile with several LLVMs in one experiment: {', '.join(sorted(llvms))}")
-    return image_of(llvms.pop())
-
-
-def judge_targets(jobs: Mapping[str, Job]) -> None:
-    """Raise OptctxError for the first job whose target LLVM does not have."""
-    suspects = {name: job for name, job in jobs.items() if job.is_checked}
-    if not suspects:
-        return
-    with FreshProcess() as fresh:
-        problems = {name: target_problem(fresh.compile, job) for name, job in suspects.items()}
-    for name, problem in problems.items():
+def judge_target(job: Job) -> None:
+    """Raise OptctxError for a job whose target LLVM does not have."""
+    if job.is_checked:
+        with FreshProcess() as fresh:
+            problem = target_problem(fresh.compile, job)
         if problem is not None:
-            raise OptctxError(f"{name}: {problem.error}" if len(jobs) > 1 else problem.error or "")
+            raise OptctxError(problem.error or "")
 
 
 @dataclass(frozen=True)
@@ -167,7 +142,8 @@ class Experiment:
         self._crowd = self._stack.enter_context(crowd)
         for place in range(len(plan.jobs)):
             if error := self._error(place):
-                raise OptctxError(f"{plan.names[place]}: {error}" if plan.names else error)
+                named = f"{plan.jobs[place].passes}: " if len(plan.jobs) > 1 else ""
+                raise OptctxError(f"{named}{error}")
 
     def recorded(self) -> Recorded:
         """What LLVM reads for the first job without options. Raises OptctxError if it takes too long."""
@@ -223,7 +199,7 @@ class Experiment:
                 yield answer
 
     def trials(
-        self, more: More, made: Callable[[Answer], Trial], verify: OptionContext | None
+        self, more: More, made: Callable[[Answer], Trial], verify: OptionContext | None = None
     ) -> Generator[Trial, None, None]:
         """Have all compiled. Yield the trial that is made of each answer.
 
@@ -387,7 +363,6 @@ def compile_one(plan: Plan, asked: Asked) -> Answer:
         seconds=result.seconds,
         digest=hashlib.sha256(result.code).hexdigest(),
         code=result.code if plan.output else b"",
-        ir=result.ir if plan.output else None,
         read=read,
     )
 

@@ -73,7 +73,6 @@ class Answer:
     error: str = ""  # the last line that LLVM printed, or how the process ended
     printed: tuple[str, ...] = ()  # lines on standard output and error
     code: bytes = b""  # the object, if the plan asks for it
-    ir: str | None = None
     read: frozenset[str] | None = None  # those of `Plan.noted` that LLVM read; None if unknown
 
     @property
@@ -82,15 +81,13 @@ class Answer:
         return {"size": self.object_size, "instructions": self.instructions, "compile-time": self.seconds}
 
 
-def trial_of(
-    answer: Answer, number: int, options: Mapping[str, str], *goals: Goal, passes: str, file: str = ""
-) -> Trial:
+def trial_of(answer: Answer, number: int, options: Mapping[str, str], *goals: Goal, passes: str) -> Trial:
     """The trial of a compilation. `goals`: of `Answer.figures`, those that it goes by."""
     if answer.state != "ok":
-        return Trial(number, options, passes, answer.state, error=answer.error, file=file)
+        return Trial(number, options, passes, answer.state, error=answer.error)
     figures = {goal.name: float(answer.figures[goal.name]) for goal in goals}
     found = {"digest": answer.digest, "size": answer.object_size, "instructions": answer.instructions}
-    return Trial(number, options, passes, "ok", figures, answer.seconds, attributes=found, file=file)
+    return Trial(number, options, passes, "ok", figures, answer.seconds, attributes=found)
 
 
 def verified(trial: Trial, reference: Result) -> Trial:

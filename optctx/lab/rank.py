@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import tempfile
 import time
 from collections import deque
@@ -11,7 +12,7 @@ from contextlib import closing
 from dataclasses import dataclass, field, replace
 from itertools import zip_longest
 
-from optctx import OptionContext, current
+from optctx import current
 from optctx.compiling import FreshProcess, Job
 from optctx.errors import EndedEarlyError, Interrupted, OptctxError
 from optctx.lab.candidates import Candidate, Chosen, NotTried, choose, given_values
@@ -103,10 +104,8 @@ def rank(
     job: Job,
     *,
     only: Sequence[str] = (),
-    exclude: Sequence[str] = (),
     values: Sequence[str] = (),
     by: str = "size",
-    verify: bool = False,
     trials: int | None = None,
     seconds: float | None = None,
     limits: Limits = Limits(),  # noqa: B008  frozen
@@ -126,11 +125,9 @@ def rank(
     Args:
         job: What to compile. Its `options` and `emit` are ignored.
         only: Names or globs of the options to try, by default all that LLVM reads.
-        exclude: Names or globs of options to leave out.
         values: Values to try instead, all of them, such as "unroll-count=1..4". These options are tried even
             if `only` does not name them.
         by: What effects are ranked by: "size", "instructions" or "compile-time".
-        verify: Compile each value once more in a fresh process with process-wide options, and compare.
         trials: The most compilations of this run.
         seconds: The most seconds of this run. No compilation takes longer, the first ones neither; what runs
             at the end is finished.
@@ -158,26 +155,25 @@ def rank(
         tempfile.TemporaryDirectory(prefix="optctx-", ignore_cleanup_errors=True) as folder,
         Experiment() as experiment,
     ):
-        plan = make_plan({"": job}, limits, base, directory=folder)
+        plan = replace(make_plan(job, limits, base), directory=os.fsencode(folder))
         experiment.prepare(plan)
         base_trial = _base(experiment, plan, goal)
         reads = {each.name: each for each in experiment.recorded().read}
-        chosen = choose(reads, image, only=only, exclude=exclude, values=given)
+        chosen = choose(reads, image, only=only, values=given)
         space = [Dimension(each.option, Choices(tuple(each.values))) for each in chosen.candidates]
         identity = identity_of(
             "rank",
-            {"": job},
+            plan.jobs,
             (plan.arguments, plan.attributes),
             space=[str(each) for each in space],
             goal=f"{goal.name}: {goal.direction}",
-            verify=verify,
         )
         with open_trials(keep, identity) as file:
             run = _Rank(plan, goal, chosen, len(reads), experiment, file, base_trial)
             run.take()
             run.most, run.deadline = trials, None if seconds is None else began + seconds
             try:
-                run.go(base if verify else None, progress)
+                run.go(progress)
             except KeyboardInterrupt:
                 raise Interrupted(run.ranking("because it was interrupted")) from None
             except EndedEarlyError as error:
@@ -261,9 +257,9 @@ class _Rank:
         if spare and all(silent):
             self.waiting.append(spare.pop(0))
 
-    def go(self, verify: OptionContext | None, progress: Callable[[int], None]) -> None:
+    def go(self, progress: Callable[[int], None]) -> None:
         """Compile until the effect of every value is known, or a limit is reached."""
-        with closing(self.experiment.trials(self._more, self._made, verify)) as found:
+        with closing(self.experiment.trials(self._more, self._made)) as found:
             for trial in found:
                 self.under_way -= 1
                 self.file.append(trial)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import numbers
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection
 from typing import Any, Generic, TypeVar
 
 from optctx.errors import OptctxError, shown
@@ -59,12 +59,9 @@ def argument(help: str, default: Any = dataclasses.MISSING, **more: Any) -> Any:
     return setting(default, help, positional=True, **more)
 
 
-def group(record: type, *leave_out: str, **changed: Mapping[str, Any]) -> Any:
-    """A field of a record that is another one: a group of flags.
-
-    `leave_out`: fields without a flag here. `changed`: field -> arguments for argparse that differ here.
-    """
-    return dataclasses.field(default_factory=record, metadata={"group": (record, leave_out, changed)})
+def group(record: type, *leave_out: str) -> Any:
+    """A field of a record that is another one: a group of flags. `leave_out`: fields without a flag here."""
+    return dataclasses.field(default_factory=record, metadata={"group": (record, leave_out)})
 
 
 @dataclasses.dataclass(frozen=True)
@@ -104,35 +101,24 @@ positive = Number(int, "a whole number, 1 or more", lambda found: found >= 1)
 seconds = Number(float, "seconds above 0, such as 2.5", lambda found: 0 < found < float("inf"))
 
 
-def add_flags(parser: argparse.ArgumentParser, *records: type) -> None:
-    """Add an argument for each setting of the records. A record with a `title` is a group in the help."""
-    for record in records:
-        _add(parser, record, (), {})
-
-
-def _add(
-    parser: argparse.ArgumentParser,
-    record: type,
-    leave_out: Collection[str],
-    changed: Mapping[str, Mapping[str, Any]],
-) -> None:
+def add_flags(parser: argparse.ArgumentParser, record: type, leave_out: Collection[str] = ()) -> None:
+    """Add an argument for each setting of a record. One with a `title` is a group in the help."""
     title = getattr(record, "title", None)
     place = parser if title is None else parser.add_argument_group(title)
     for field in dataclasses.fields(record):
         about = field.metadata
         if "group" in about:
-            _add(parser, *about["group"])
+            add_flags(parser, *about["group"])
         elif about and field.name not in leave_out:
-            names, given = [field.name], {**about["given"], **changed.get(field.name, {})}
+            names, given = [field.name], dict(about["given"])
             if not about["positional"]:
                 names = [
                     *filter(None, [about["short"]]),
                     about["flag"] or f"--{field.name.replace('_', '-')}",
                 ]
                 given["dest"] = field.name
-            added = place.add_argument(
-                *names, **{key: each for key, each in given.items() if each is not None}
-            )
+            given = {key: each for key, each in given.items() if each is not None}
+            added = place.add_argument(*names, **given)
             added.options = about["options"]  # type: ignore[attr-defined]  # for the parser
 
 

@@ -6,7 +6,7 @@ import itertools
 import math
 import re
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,7 +24,6 @@ DEFAULT = "default"
 PASSES = "passes"
 
 _LARGEST = 1 << 53  # Optuna keeps whole numbers as floats
-_MOST_REFUSED = 20  # settings in a message
 _NUMBERS = ("int", "uint", "int64", "uint64", "float", "double")
 _IS_RANGE = re.compile(r"-?[\d.]*\d *\.\.")
 _RANGE = re.compile(r"(?P<low>-?\d+) *\.\. *(?P<high>-?\d+)(?P<log>:log|:step=(?P<step>\d+))?")
@@ -138,18 +137,10 @@ class Space:
         return [each.name for each in self.dimensions]
 
     def check(self, image: Image | None = None) -> None:
-        """Raise OptctxError for dimensions that LLVM's options do not allow: one that names all bad ones."""
+        """Raise OptctxError for the first dimension that LLVM's options do not allow."""
         options = [each for each in self.dimensions if each.name != PASSES]
-        # So many at most: looking for similar names takes time.
-        found = itertools.islice(
-            itertools.chain.from_iterable(_refusals(each, image) for each in options), _MOST_REFUSED
-        )
-        refused = {str(each): each for each in found}
-        if len(refused) > 1:
-            more = " or more" if len(refused) == _MOST_REFUSED else ""
-            raise OptctxError(f"{len(refused)} settings{more} are refused: " + "; ".join(refused))
-        if refused:
-            raise refused.popitem()[1]  # it leads to this frame, which must not lead to it
+        for each in options:
+            _check(each, image)
         targets: dict[str, str] = {}
         for each in options:
             target = registry(image)[each.name].alias_of or each.name
@@ -238,21 +229,14 @@ def _values(text: str, setting: str) -> Values:
     return Integers(low, high, step, log)
 
 
-def _refusals(dimension: Dimension, image: Image | None) -> Iterable[OptctxError]:
-    """What LLVM does not take of an option's values."""
-    try:
-        option = registry(image)[dimension.name]
-        if isinstance(dimension.values, Integers) and option.type not in _NUMBERS:
-            choices = ",".join(option.choices) or "true,false"
-            raise OptctxError(
-                f"cannot try the range {dimension.values} for {option.name!r}: it is of type {option.type}; "
-                f"list its values, such as {option.name}={choices}"
-            )
-    except OptctxError as error:
-        yield error
-        return
+def _check(dimension: Dimension, image: Image | None) -> None:
+    """Raise OptctxError for what LLVM does not take of an option's values."""
+    option = registry(image)[dimension.name]
+    if isinstance(dimension.values, Integers) and option.type not in _NUMBERS:
+        choices = ",".join(option.choices) or "true,false"
+        raise OptctxError(
+            f"cannot try the range {dimension.values} for {option.name!r}: it is of type {option.type}; "
+            f"list its values, such as {option.name}={choices}"
+        )
     for text in dimension.values.ends:
-        try:
-            OptionContext(overrides_of({dimension.name: text}), image=image)
-        except OptctxError as error:
-            yield error
+        OptionContext(overrides_of({dimension.name: text}), image=image)

@@ -1,10 +1,10 @@
-"""`sweep`: compiles modules under every combination of option values, even if LLVM crashes or hangs."""
+"""`sweep`: compiles a module under every combination of option values, even if LLVM crashes or hangs."""
 
 from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from itertools import islice
@@ -12,7 +12,7 @@ from itertools import islice
 from optctx import OptionContext
 from optctx.compiling import Job
 from optctx.errors import Interrupted, OptctxError
-from optctx.lab.experiment import Asked, Experiment, Plan, make_plan, one_image
+from optctx.lab.experiment import Asked, Experiment, Plan, make_plan
 from optctx.lab.outcome import Answer, Limits, trial_of
 from optctx.lab.settings import positive
 from optctx.lab.space import DEFAULT, PASSES, Space, Value, overrides_of, parse_space
@@ -24,7 +24,7 @@ _SIZES_SHOWN = 10  # dimensions, in a message
 
 
 def sweep(
-    job: Job | Mapping[str, Job],
+    job: Job,
     space: Space | Sequence[str],
     *,
     by: str = "size",
@@ -37,7 +37,7 @@ def sweep(
     printed: Counter[str] | None = None,
     progress: Callable[[int], None] = lambda total: None,
 ) -> list[Trial]:
-    """Compile jobs to objects under every combination of option values.
+    """Compile a job to objects under every combination of option values.
 
     The combinations are compiled on threads of one worker process, each inside an OptionContext of its own.
     If the worker dies, each combination that it was compiling is compiled again in a process of its own, and
@@ -48,18 +48,17 @@ def sweep(
     count as they do in this process.
 
     Args:
-        job: What to compile. Its `options` and `emit` are ignored. A mapping compiles several jobs, and its
-            keys are the `file` of their trials.
+        job: What to compile. Its `options` and `emit` are ignored.
         space: The options to vary, as `parse_space` makes it or reads it: `["unroll-count=1,2,4"]`.
         by: The figure that trials have as their objective: "size" (bytes of the object), "instructions" (of
             IR) or "compile-time" (seconds), with ":max" if larger is better.
-        trials: How many combinations of the grid to compile, the first ones, of all jobs in turn. Without
-            it, a grid of more than 100,000 is refused.
+        trials: How many combinations of the grid to compile, the first ones. Without it, a grid of more than
+            100,000 is refused.
         verify: Compile each combination once more in a fresh process with process-wide options, and compare.
             That happens in batches, so it does not disturb the times of the trials. Combinations that timed
             out are not verified. If a fresh process cannot compile, the trial's `difference` says why, and
             its `agrees` stays None.
-        baseline: Begin with a trial for each job and pipeline in which no option of the space is set. Its
+        baseline: Begin with a trial for each pipeline in which no option of the space is set. Its
             number is -1.
         limits: What compilations may take, and how many run at once.
         keep: A file that each trial is appended to as soon as it ends (design/trials.md). Trials of the same
@@ -70,44 +69,37 @@ def sweep(
         progress: Called after each compilation and each verification with the number of them.
 
     Returns:
-        The trials, by job and then by their number, which is the place in the grid.
+        The trials by their number, which is the place in the grid.
 
     Raises:
-        OptctxError: There are no jobs, or too many combinations; several settings are refused; LLVM refuses a
-            module, a pipeline or a target; or the file is of something else. Nothing was compiled. Also
+        OptctxError: There are too many combinations; several settings are refused; LLVM refuses the module,
+            a pipeline or the target; or the file is of something else. Nothing was compiled. Also
             raised during the sweep if the helper process is killed, or if the file cannot be written.
         UnknownOptionError, OptionValueError, ProcessWideOptionError: One setting is refused. Nothing was
             compiled.
         Interrupted: Ctrl-C, a KeyboardInterrupt. Its `partial` has the trials that have ended.
     """
-    jobs = {"": job} if isinstance(job, Job) else dict(job)
-    if not jobs:
-        raise OptctxError("there is nothing to compile: give a job")
     if trials is not None:
         positive.check(trials)
     with Experiment() as experiment:  # it starts while the settings are judged
-        image = one_image(jobs)
         if isinstance(space, Space):
-            space.check(image)
+            space.check(job.image)
         else:
-            space = parse_space(space, image=image)
-        grid = _grid(space, len(jobs), trials)
-        jobs = {name: replace(each, emit="object") for name, each in jobs.items()}
-        goal, base = goal_named(by), OptionContext(image=image)
-        plan = make_plan(jobs, limits, base, pipelines=space.pipelines)
+            space = parse_space(space, image=job.image)
+        grid = _grid(space, trials)
+        goal, base = goal_named(by), OptionContext(image=job.image)
+        plan = make_plan(replace(job, emit="object"), limits, base, space.pipelines)
         identity = identity_of(
             "sweep",
-            jobs,
+            plan.jobs,
             (plan.arguments, plan.attributes),
             space=space.texts(),
             goal=f"{goal.name}: {goal.direction}",
             verify=verify,
         )
         with open_trials(keep, identity) as file:
-            run = _Sweep(plan, goal, list(jobs), space, grid, file, Counter() if printed is None else printed)
-            run.take(
-                len(grid) * len(jobs) if trials is None else min(trials, len(grid) * len(jobs)), on_trial
-            )
+            run = _Sweep(plan, goal, space, grid, file, Counter() if printed is None else printed)
+            run.take(on_trial)
             try:
                 run.go(experiment, baseline, base if verify else None, on_trial, progress)
             except KeyboardInterrupt:
@@ -115,16 +107,14 @@ def sweep(
             return run.found()
 
 
-def _grid(space: Space, files: int, trials: int | None) -> list[dict[str, Value]]:
+def _grid(space: Space, trials: int | None) -> list[dict[str, Value]]:
     """The points to compile. Raises OptctxError if there are too many."""
-    most = MOST_TRIALS // files if trials is None else -(-trials // files)
-    grid = space.points(most + (trials is None))
-    if trials is None and len(grid) > most:
+    grid = space.points(MOST_TRIALS + 1 if trials is None else trials)
+    if trials is None and len(grid) > MOST_TRIALS:
         sizes = " x ".join(str(each.values.count) for each in space.dimensions[:_SIZES_SHOWN])
         more = " x ..." if len(space.dimensions) > _SIZES_SHOWN else ""
-        more += f" for {files} files" if files > 1 else ""
         raise OptctxError(
-            f"cannot compile {_number(space.count * files)} combinations ({sizes}{more}), the limit is "
+            f"cannot compile {_number(space.count)} combinations ({sizes}{more}), the limit is "
             f"{MOST_TRIALS:,}; give fewer values, or say how many of them with --trials (trials=)"
         )
     return grid
@@ -141,7 +131,6 @@ class _Sweep:
 
     plan: Plan
     goal: Goal
-    names: list[str]
     space: Space
     grid: list[dict[str, Value]]
     file: Trials
@@ -150,14 +139,14 @@ class _Sweep:
     baselines: list[Trial] = field(default_factory=list)
     left: list[int] = field(default_factory=list)
 
-    def take(self, total: int, on_trial: Callable[[Trial], None]) -> None:
+    def take(self, on_trial: Callable[[Trial], None]) -> None:
         """Go on with the trials of the file. Raises OptctxError for one that is not of this sweep."""
-        for number in range(total):
+        for number in range(len(self.grid)):
             trial = self.file.ended.get(number)
             if trial is None:
                 self.left.append(number)
                 continue
-            if (trial.options, trial.file) != (self.options(number), self.names[number % len(self.names)]):
+            if trial.options != self.options(number):
                 raise OptctxError(
                     f"cannot resume: trial {number} of the file is not of this sweep; name another file"
                 )
@@ -201,28 +190,20 @@ class _Sweep:
 
     def found(self) -> list[Trial]:
         """What there is so far, in order."""
-        files = len(self.names)
-        return [*self.baselines, *(self.done[n] for n in sorted(self.done, key=lambda n: (n % files, n)))]
+        return [*self.baselines, *(self.done[number] for number in sorted(self.done))]
 
     def options(self, number: int) -> dict[str, str]:
         """What a trial sets; -1 is a baseline."""
-        point = (
-            self.grid[number // len(self.names)] if number >= 0 else dict.fromkeys(self.space.names, DEFAULT)
-        )
+        point = self.grid[number] if number >= 0 else dict.fromkeys(self.space.names, DEFAULT)
         return {name: str(value) for name, value in point.items() if name != PASSES}
 
     def _place(self, number: int) -> int:
         """The place of its job in the plan."""
-        at, file = divmod(number, len(self.names))
         pipelines = self.space.pipelines
-        return file * len(pipelines) + pipelines.index(str(self.grid[at][PASSES])) if pipelines else file
+        return pipelines.index(str(self.grid[number][PASSES])) if pipelines else 0
 
     def _asked(self, number: int) -> Asked:
         return Asked(self._place(number), overrides_of(self.options(number)))
 
     def _trial(self, answer: Answer, number: int, place: int) -> Trial:
-        passes, file = (
-            self.plan.jobs[place].passes,
-            self.names[place * len(self.names) // len(self.plan.jobs)],
-        )
-        return trial_of(answer, number, self.options(number), self.goal, passes=passes, file=file)
+        return trial_of(answer, number, self.options(number), self.goal, passes=self.plan.jobs[place].passes)

@@ -1,79 +1,80 @@
-"""The results of sweeps, rankings and searches as tables for people, and as rows and data for programs."""
+"""The results of sweeps, rankings and searches as tables for people, and as data for programs."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
-
-import msgspec
 
 from optctx.children.death import ENDS
 from optctx.lab.space import DEFAULT
-from optctx.lab.trial import FIGURES, Goal, Trial
-from optctx.wording import counted
+from optctx.lab.trial import Goal, Trial
+from optctx.wording import counted, printable
 
 if TYPE_CHECKING:
-    from optctx.lab.rich_table import Cell, Table
+    import rich.table
 
 T = TypeVar("T")
+Cell = str | tuple[str, str]  # a text on one line, whatever a name or a value holds; or that and rich's style
 
-_DIGEST_SHOWN = 12  # hexadecimal digits in the table; JSON and CSV have all 64
+_UNITS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
+_DIGEST_SHOWN = 12  # hexadecimal digits in the table; JSON has all 64
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table for people, which rich prints. None in place of a row ends a section.
+
+    `right`: headings of the columns that are aligned to the right. `ruled`: with lines around the cells.
+    """
+
+    headings: Sequence[str]
+    rows: Sequence[Sequence[Cell] | None]
+    right: Sequence[str] = ()
+    ruled: bool = False
+
+    def __rich__(self) -> rich.table.Table:
+        import rich.table
+        from rich.text import Text
+
+        more: dict[str, Any] = {} if self.ruled else {"box": None, "pad_edge": False}
+        made = rich.table.Table(header_style="bold", **more)
+        for heading in self.headings:
+            side: Any = "right" if heading in self.right else "left"
+            made.add_column(Text(printable(heading)), justify=side, overflow="fold")
+        for row in self.rows:
+            if row is None:
+                made.add_section()
+            else:
+                pairs = (each if isinstance(each, tuple) else (each, "") for each in row)
+                made.add_row(*(Text(printable(text), style) for text, style in pairs))
+        return made
+
+
+def time_unit(seconds: float) -> tuple[float, str]:
+    """The unit that suits a time: its size in seconds, and its name."""
+    return next((each for each in _UNITS if abs(seconds) >= each[0]), _UNITS[-1])
 
 
 def table_of(rows: Iterable[T | None], columns: Mapping[str, Callable[[T], Cell]], **more: Any) -> Table:
     """A table for people: a row for each of `rows`, and a line for None. `more`: fields of `Table`."""
-    from optctx.lab.rich_table import Table
-
     cells = [None if row is None else [cell(row) for cell in columns.values()] for row in rows]
     return Table([*columns], cells, **more)
-
-
-def record(trial: Trial) -> dict[str, Any]:
-    """A trial of JSON's types, with the names of `Trial`. Times are in seconds. A base has no number."""
-    return {**msgspec.to_builtins(trial), "number": trial.number if trial.number >= 0 else None}
-
-
-def trial_rows(trials: Sequence[Trial]) -> Iterator[Sequence[object]]:
-    """Headings and a row for each trial. Figures are empty unless the state is "ok".
-
-    Objectives that not every compilation has, such as a run time, follow the others.
-    """
-    goals = dict.fromkeys(name for trial in trials for name in trial.objectives if name not in FIGURES)
-    columns: dict[str, Callable[[Trial], object]] = {
-        "number": lambda trial: trial.number if trial.number >= 0 else "",
-        "file": lambda trial: trial.file,
-        "passes": lambda trial: trial.passes,
-        **{name: _option(name) for name in _options(trials)},
-        "state": lambda trial: trial.state,
-        "instructions": lambda trial: trial.attributes.get("instructions", ""),
-        "size": lambda trial: trial.attributes.get("size", ""),
-        "seconds": lambda trial: f"{trial.seconds:.6f}" if trial.state == "ok" else "",
-        "agrees": lambda trial: "" if trial.agrees is None else str(trial.agrees).lower(),
-        "digest": lambda trial: trial.digest,
-        "error": lambda trial: trial.error,
-        "difference": lambda trial: trial.difference,
-        **{name: _objective(name) for name in goals},
-    }
-    yield [*columns]
-    for trial in trials:
-        yield [cell(trial) for cell in columns.values()]
 
 
 def trial_table(trials: Sequence[Trial], goal: Goal | None = None) -> Table:
     """A table: option values, IR instructions, object size, compile time, digest.
 
-    It has a column for the file and the pipeline if there are several, for the verdict of a fresh process if
-    there is one, and for state and error if a trial has no object. Baselines come first. With `goal`, the
-    best trial of each file is repeated at the end.
+    It has a column for the pipeline if there are several, for the verdict of a fresh process if there is one,
+    and for state and error if a trial has no object. Baselines come first. With `goal`, the best trial is
+    repeated at the end.
     """
     own, bases = (list(filter(which, trials)) for which in (_is_own, lambda trial: not _is_own(trial)))
     best = [] if goal is None else _best(own, goal)
     parts = {"baseline": bases, "": own, "best": best}
     rows = [row for label, part in parts.items() for row in (*((label, trial) for trial in part), None)]
     columns: dict[str, Callable[[Trial], Cell]] = {}
-    if len({trial.file for trial in trials}) > 1:
-        columns["file"] = lambda trial: trial.file
     if len({trial.passes for trial in trials}) > 1:
         columns["passes"] = lambda trial: trial.passes
     columns |= {name: _option(name) for name in _options(trials)}
@@ -99,20 +100,18 @@ def _of_trial(cell: Callable[[Trial], Cell]) -> Callable[[tuple[str, Trial]], Ce
 
 
 def summary(trials: Sequence[Trial], goal: Goal | None) -> list[str]:
-    """Lines with the best trial of each file, and with how the trials ended."""
-    bases = {(trial.file, trial.passes): trial for trial in trials if not _is_own(trial)}
+    """Lines with the best trial, and with how the trials ended."""
+    bases = {trial.passes: trial for trial in trials if not _is_own(trial)}
     own = list(filter(_is_own, trials))
     lines = []
     for trial in [] if goal is None else _best(own, goal):
         assert goal is not None
-        where = f"{trial.file}: " if len({each.file for each in own}) > 1 else ""
         passes = f"--passes '{trial.passes}' " if len({each.passes for each in own}) > 1 else ""
-        change = _change(trial, bases.get((trial.file, trial.passes)), goal)
-        figures = [each.figure(goal.name) for each in own if each.file == trial.file]
-        same = figures.count(trial.figure(goal.name)) - 1
+        change = _change(trial, bases.get(trial.passes), goal)
+        same = sum(each.figure(goal.name) == trial.figure(goal.name) for each in own) - 1
         others = f"; {counted(same, 'other is', 'others are')} as good" if same else ""
         settings = settings_text(trial.options) or "no options"
-        lines.append(f"{where}best by {goal.unit}: {passes}{settings}{change}{others}")
+        lines.append(f"best by {goal.unit}: {passes}{settings}{change}{others}")
     objects = len({trial.digest for trial in own if trial.digest})
     counts = [counted(len(own), "combination"), counted(objects, "different object"), *ends_of(own)]
     return [*lines, ", ".join(counts)]
@@ -143,20 +142,15 @@ def _option(name: str) -> Callable[[Trial], str]:
     return lambda trial: trial.options.get(name, "")
 
 
-def _objective(name: str) -> Callable[[Trial], object]:
-    return lambda trial: trial.objectives.get(name, "")
-
-
 def _options(trials: Sequence[Trial]) -> list[str]:
     return list(dict.fromkeys(name for trial in trials for name in trial.options))
 
 
 def _best(trials: Sequence[Trial], goal: Goal) -> list[Trial]:
-    """The best trial of each file; of equal ones that which sets the fewest options, then the first."""
+    """The best trial, if there is one; of equal ones that which sets the fewest options, then the first."""
     ordered = sorted(trials, key=lambda trial: sum(text != DEFAULT for text in trial.options.values()))
-    files = dict.fromkeys(trial.file for trial in trials)
-    best = (goal.best_of([trial for trial in ordered if trial.file == file]) for file in files)
-    return [trial for trial in best if trial is not None]
+    best = goal.best_of(ordered)
+    return [] if best is None else [best]
 
 
 def _agreement(trial: Trial) -> Cell:

@@ -8,23 +8,21 @@ from __future__ import annotations
 import fcntl
 import hashlib
 import json
-import os
-import stat
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from importlib.metadata import version
-from typing import Annotated, Any, Literal
+from typing import IO, Annotated, Any, Literal
 
 import msgspec
 
 from optctx.children.death import End
-from optctx.children.frames import write_all
+from optctx.children.messages import write_all
 from optctx.compiling import Image, Job
 from optctx.compiling.facts import build_id
 from optctx.errors import EndedEarlyError, OptctxError, shown
 
-_FORMAT = 3
+_FORMAT = 4
 
 Direction = Literal["minimise", "maximise"]
 _DIRECTIONS: dict[str, Direction] = {"": "minimise", "min": "minimise", "max": "maximise"}
@@ -42,9 +40,8 @@ class Trial:
     while others compile too; what equals one of before counts with the time of then. `error`: the last line
     that LLVM printed, or how the process ended. `attributes`: what else is known, of JSON's types: the
     `digest` of the object (SHA-256 in hexadecimal), its `size` in bytes, the `instructions` of the IR after
-    the passes; of run times their intervals. `file`: the name of what was compiled, if there are several.
-    `agrees`: whether a fresh process gives the same, byte for byte; None if that was not compared.
-    `difference`: what it gave instead, or why it could not be compared.
+    the passes; of run times their intervals. `agrees`: whether a fresh process gives the same, byte for byte;
+    None if that was not compared. `difference`: what it gave instead, or why it could not be compared.
     """
 
     number: Annotated[int, msgspec.Meta(ge=-1)]
@@ -55,7 +52,6 @@ class Trial:
     seconds: float = 0.0
     error: str = ""
     attributes: Mapping[str, Any] = field(default_factory=dict)
-    file: str = ""
     agrees: bool | None = None
     difference: str = ""
 
@@ -126,21 +122,24 @@ def direction_of(text: str) -> Direction:
 
 
 def identity_of(
-    experiment: str, jobs: Mapping[str, Job], base: tuple[tuple[str, ...], tuple[str, ...]], **more: Any
+    experiment: str,
+    jobs: Sequence[Job],
+    base: tuple[tuple[str, ...], tuple[str, ...]],
+    **more: Any,
 ) -> dict[str, Any]:
-    """Name the parts of an experiment, of JSON's types: "format" and "experiment" first. `jobs`: by name.
+    """Name the parts of an experiment, of JSON's types: "format" and "experiment" first.
 
-    `base`: the arguments that all its compilations have, and how function attributes count. `more`: further
-    parts.
+    `jobs`: one for each pipeline. `base`: the arguments that all its compilations have, and how function
+    attributes count. `more`: further parts.
     """
     return {
         "format": _FORMAT,
         "experiment": experiment,
-        "input": {name: _digest(job.ir) for name, job in jobs.items()},
-        "pipelines": [job.passes for job in jobs.values()],
-        "target": [list(job.target.values()) for job in jobs.values()],
+        "input": _digest(jobs[0].ir),
+        "pipelines": [job.passes for job in jobs],
+        "target": list(jobs[0].target.values()),
         "base": [list(base[0]), list(base[1])],
-        "versions": versions(next(iter(jobs.values())).image),
+        "versions": versions(jobs[0].image),
         **more,
     }
 
@@ -171,43 +170,26 @@ def versions(image: Image | None) -> dict[str, str]:
 class Trials:
     """The trials of an experiment, by number, and the file that keeps each if there is one.
 
-    A trial is in the file when `append` returns, in one line. A process can be killed at any moment; after a
-    power cut the last trials may be missing.
+    A trial is in the file when `append` returns, in one line. A process can be killed at any moment: what it
+    leaves of a line is dropped when the file is opened again.
     """
 
-    def __init__(self, descriptor: int | None = None, path: str = "", head: bytes = b"") -> None:
-        self._descriptor, self._path, self._head = descriptor, path, head
+    def __init__(self, file: IO[bytes] | None = None, path: str = "", head: bytes = b"") -> None:
+        self._file, self._path, self._head = file, path, head
         self.ended: dict[int, Trial] = {}
 
     def append(self, trial: Trial) -> None:
         """Keep a trial that has ended. Raises EndedEarlyError if the file takes no more."""
-        if self._descriptor is not None:
-            self._write(self._descriptor, _line(msgspec.to_builtins(trial)))
-        self.ended[trial.number] = trial
-
-    def _write(self, descriptor: int, line: bytes) -> None:
-        """Append a line as a whole, or nothing."""
-        before = os.fstat(descriptor).st_size
-        try:
-            write_all(descriptor, line if before else self._head + line)
-        except BaseException as error:
-            with suppress(OSError):
-                os.ftruncate(descriptor, before)
-            if isinstance(error, OSError):
-                raise self._refused(error) from None
-            raise
-
-    def _refused(self, error: OSError) -> EndedEarlyError:
-        has = f"it has {len(self.ended):,} trials to go on with"
-        return EndedEarlyError(f"cannot write to {shown(self._path)}: {error.strerror}; {has}")
-
-    def close(self) -> None:
-        """Force the file to the disk. Raises EndedEarlyError if that fails."""
-        if self._descriptor is not None:
+        if self._file is not None:
             try:
-                os.fsync(self._descriptor)
+                write_all(self._file.fileno(), self._head + _line(msgspec.to_builtins(trial)))
             except OSError as error:
-                raise self._refused(error) from None
+                has = f"it has {len(self.ended):,} trials to go on with"
+                raise EndedEarlyError(
+                    f"cannot write to {shown(self._path)}: {error.strerror}; {has}"
+                ) from None
+            self._head = b""
+        self.ended[trial.number] = trial
 
 
 @contextmanager
@@ -222,46 +204,34 @@ def open_trials(path: str | None, identity: Mapping[str, Any]) -> Iterator[Trial
     if path is None:
         yield Trials()
         return
-    attempt = f"cannot keep trials in {shown(path)}"
-    with _opened(path, attempt) as descriptor:
-        trials = Trials(descriptor, path, _line(identity))
-        with open(descriptor, "rb", closefd=False) as file:
-            data, where = file.read(), f"cannot resume from {shown(path)}"
-        if data:
-            found, trials.ended, whole = _read(data, where)
-            if whole:
-                check_identity(identity, found, shown(path))
-            elif not _line(identity).startswith(data):  # or it was killed in the first line
-                raise OptctxError(
-                    f"{where}: expected a file of trials, found something else; name another file"
-                )
-            os.ftruncate(descriptor, whole)
+    with _opened(path) as file:
+        data, head, where = file.read(), _line(identity), f"cannot resume from {shown(path)}"
+        found, ended, whole = _read(data, where)
+        if whole:
+            check_identity(identity, found, shown(path))
+        elif not head.startswith(data):  # or it was killed in the first line
+            raise OptctxError(f"{where}: expected a file of trials, found something else; name another file")
+        file.truncate(whole)
+        trials = Trials(file, path, b"" if whole else head)
+        trials.ended = ended
         yield trials
-        trials.close()
 
 
-@contextmanager
-def _opened(path: str, attempt: str) -> Iterator[int]:
-    """Open a regular file, and lock it. Raises OptctxError."""
+def _opened(path: str) -> IO[bytes]:
+    """Open a file at its beginning, to append, and lock it. Raises OptctxError."""
+    file: IO[bytes] | None = None
     try:
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_NONBLOCK | os.O_CLOEXEC, 0o666)
+        file = open(path, "ab+", buffering=0)  # noqa: SIM115  the caller closes it
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        file.seek(0)  # raises for a pipe
+        return file
+    except BlockingIOError:
+        why = "another process is writing to it"
     except (OSError, ValueError) as error:
-        reason = error.strerror if isinstance(error, OSError) else error
-        if isinstance(error, FileNotFoundError):
-            reason = f"there is no directory {shown(os.path.dirname(path))}; make it first"
-        raise OptctxError(f"{attempt}: {reason}") from None
-    try:
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            raise OptctxError(f"{attempt}: it is not a regular file")
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
-            busy = "another process is writing to it"
-            why = busy if isinstance(error, BlockingIOError) else f"cannot lock it ({error.strerror})"
-            raise OptctxError(f"{attempt}: {why}") from None
-        yield descriptor
-    finally:
-        os.close(descriptor)
+        why = (error.strerror if isinstance(error, OSError) else None) or str(error)
+    if file is not None:
+        file.close()
+    raise OptctxError(f"cannot keep trials in {shown(path)}: {why}")
 
 
 def read_trials(path: str) -> dict[int, Trial]:
@@ -276,9 +246,7 @@ def read_trials(path: str) -> dict[int, Trial]:
 
 def _read(data: bytes, attempt: str) -> tuple[dict[str, Any], dict[int, Trial], int]:
     """(what the trials are of, the trials by number, bytes up to the end of the last whole line)."""
-    lines = data.splitlines(keepends=True)
-    if lines and not lines[-1].endswith(b"\n"):
-        lines.pop()  # a kill has cut it
+    lines = data[: data.rfind(b"\n") + 1].splitlines(keepends=True)  # a kill may have cut the last one
     identity: dict[str, Any] = {}
     trials: dict[int, Trial] = {}
     for number, line in enumerate(lines, 1):
@@ -288,7 +256,7 @@ def _read(data: bytes, attempt: str) -> tuple[dict[str, Any], dict[int, Trial], 
             else:
                 trial = msgspec.convert(json.loads(line), Trial)
                 trials[trial.number] = trial
-        except (msgspec.MsgspecError, ValueError, RecursionError) as error:
+        except (ValueError, RecursionError) as error:
             raise OptctxError(
                 f"{attempt}: line {number} is none of an experiment of optctx ({str(error)[:200]}); name "
                 "another file"

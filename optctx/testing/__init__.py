@@ -10,7 +10,7 @@ from optctx.importing import later
 if TYPE_CHECKING:
     from optctx.testing.compiler import Compiler, CrashError, DiedError, HangError
     from optctx.testing.forked import crash_proof
-    from optctx.testing.module import modules, modules_in
+    from optctx.testing.module import modules
     from optctx.testing.option import options
     from optctx.testing.override import arguments, contexts, jobs, overrides
     from optctx.testing.value import values
@@ -25,7 +25,6 @@ __all__ = [
     "crash_proof",
     "jobs",
     "modules",
-    "modules_in",
     "options",
     "overrides",
     "values",
@@ -37,7 +36,7 @@ if not TYPE_CHECKING:  # on demand, because the plugin is in this package and mu
         {
             "optctx.testing.compiler": ("Compiler", "CrashError", "DiedError", "HangError"),
             "optctx.testing.forked": ("crash_proof",),
-            "optctx.testing.module": ("modules", "modules_in"),
+            "optctx.testing.module": ("modules",),
             "optctx.testing.option": ("options",),
             "optctx.testing.override": ("arguments", "contexts", "jobs", "overrides"),
             "optctx.testing.value": ("values",),

@@ -9,7 +9,7 @@ from dataclasses import replace
 from functools import lru_cache
 
 from optctx.children.death import last_words
-from optctx.children.limits import Limits
+from optctx.children.messages import Limits
 from optctx.compiling import FreshProcess, Job, Result, answered, llvm_pool
 from optctx.errors import OptctxError
 from optctx.lab.recording import Recorded, recorded

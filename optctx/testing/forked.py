@@ -25,9 +25,7 @@ from tblib import pickling_support
 
 from optctx.children.child import Channel, Child
 from optctx.children.death import Death, cause_of_end, last_words
-from optctx.children.frames import CHUNK, Frames, decode, pack
-from optctx.children.limits import Limits
-from optctx.children.messages import Reply
+from optctx.children.messages import CHUNK, Frames, Limits, Reply, decode, pack
 from optctx.compiling.fresh import checked_limits
 from optctx.errors import OptctxError, shown
 from optctx.testing.compiler import CrashError, HangError

@@ -1,16 +1,12 @@
-"""Draws modules of LLVM IR, from a small grammar of deterministic programs or from a folder."""
+"""Draws modules of LLVM IR from a small grammar of deterministic programs."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from hypothesis import strategies as st
-
-from optctx.errors import OptctxError
 
 if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy
@@ -59,27 +55,6 @@ def _statements(depth: int, most: int) -> SearchStrategy[Statement]:
     inner = st.lists(_statements(depth - 1, inside), max_size=inside)
     branch = st.tuples(st.just("branch"), operand, operand, inner, inner)
     return st.one_of(*simple, branch, st.tuples(st.just("loop"), st.integers(1, CELLS), inner))
-
-
-def modules_in(folder: str | os.PathLike[str], pattern: str = "**/*.ll") -> SearchStrategy[str | bytes]:
-    """Draw the modules of a folder: bitcode from files called `*.bc`, text from all others.
-
-    Shrinks towards the smallest file.
-
-    Raises:
-        OptctxError: No file of the folder matches the pattern.
-    """
-    found = [path for path in Path(folder).glob(pattern) if path.is_file()]
-    if not found:
-        raise OptctxError(
-            f"no file in {os.fspath(folder)!r} matches {pattern!r}; expected modules of LLVM IR"
-        )
-    paths = sorted(found, key=lambda path: (path.stat().st_size, path))
-    return st.sampled_from(paths).map(_read)
-
-
-def _read(path: Path) -> str | bytes:
-    return path.read_bytes() if path.suffix == ".bc" else path.read_text(encoding="utf-8")
 
 
 def _render(functions: Sequence[Sequence[Statement]]) -> str:

@@ -44,12 +44,12 @@ def test_links_permissions_and_devices_stay(tmp_path: pathlib.Path) -> None:
     target.write_text("old")
     target.chmod(0o640)
     link.symlink_to(target)
-    write_whole(link, b"new")
+    write_whole(link, "new")
     assert (link.is_symlink(), target.read_text()) == (True, "new")
     assert stat.S_IMODE(target.stat().st_mode) == 0o640
     write_whole("/dev/null", "nothing")
     assert stat.S_ISCHR(os.stat("/dev/null").st_mode)
-    with pytest.raises(OptctxError, match=r"cannot write '?/dev/full'?: no space left on device"):
+    with pytest.raises(OptctxError, match=r"cannot write '?/dev/full'?: No space left on device"):
         write_whole("/dev/full", "nothing")
     reading, writing = os.pipe()
     write_whole(f"/dev/fd/{writing}", "through a pipe")

@@ -14,10 +14,10 @@ import pytest
 
 import optctx
 from optctx import OptionContext
-from optctx.children.limits import address_space
+from optctx.children.messages import address_space
 from optctx.compiling.facts import facts, load_facts
 from optctx.errors import OptctxError
-from optctx.lab.command.files import read_file
+from optctx.lab.command.inputs import read_file
 from optctx.lab.command.options_command import MOST_BYTES
 from tests.support.processes import SECONDS, in_child
 

@@ -214,7 +214,7 @@ HOMES = {
         r"\[sys\.executable|\bmultiprocessing\.[A-Z]|\bos\.(exec|posix_spawn|spawn)",
         tuple(PYTHON),
     ),
-    "lowering limits": Home(("optctx/children/limits.py",), r"setrlimit\(", tuple(PYTHON)),
+    "lowering limits": Home(("optctx/children/messages.py",), r"setrlimit\(", tuple(PYTHON)),
     # Through the doors, what is printed is made printable.
     "printing": Home(
         ("optctx/lab/command/console.py",),

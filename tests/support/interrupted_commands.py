@@ -29,8 +29,7 @@ class Begins:
 
 begun = int(sys.argv.pop(1))
 signal.signal(signal.SIGINT, signal.default_int_handler)
-for each in (signal.SIGTERM, signal.SIGHUP):
-    signal.signal(each, signal.SIG_DFL)
+signal.signal(signal.SIGTERM, signal.SIG_DFL)
 from {program} import main
 if "optctx.lab.command.main" in sys.modules:
     os.write(begun, b"begun")
@@ -102,7 +101,7 @@ def interrupted(
     return Ended(process.returncode, out, err)
 
 
-STATUS: dict[int, int] = {signal.SIGINT: 130, signal.SIGTERM: 143, signal.SIGHUP: 129}
+STATUS: dict[int, int] = {signal.SIGINT: 130, signal.SIGTERM: 143}
 
 
 def moments(count: int, most: float) -> list[float]:

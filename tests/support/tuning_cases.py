@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import pathlib
-from collections.abc import Sequence
 from typing import Any
 
 import optuna
@@ -37,14 +36,14 @@ class StopError(Exception):
     """Ends a search from inside."""
 
 
-def tuned(job: Job, space: Space, objectives: Sequence[Objective] = (Size(),), **settings: Any) -> Tuned:
+def tuned(job: Job, space: Space, objective: Objective = Size(), **settings: Any) -> Tuned:  # noqa: B008  frozen
     """What a search finds, whose settings are given one by one."""
 
     def taken(record: type[Any]) -> Any:
         names = [field.name for field in dataclasses.fields(record) if field.name in settings]
         return record(**{name: settings.pop(name) for name in names})
 
-    return tune(job, space, objectives, taken(Search), limits=taken(Limits), **settings)
+    return tune(job, space, objective, taken(Search), limits=taken(Limits), **settings)
 
 
 def cut_short(after: int, **arguments: Any) -> None:
@@ -109,7 +108,7 @@ def tuned_by_time(folder: pathlib.Path, **settings: Any) -> Tuned:
     objective = RunTime(kernel=sum_of_floats(folder, seconds=1.0))
     space = parse_space(["force-vector-width=1,4", "unroll-count=1,2"])
     with OptionContext(force_vector_width=1, unroll_count=1, force_vector_interleave=1):
-        study = tuned(KERNEL, space, (objective,), **settings)
+        study = tuned(KERNEL, space, objective, **settings)
     assert study.best is not None
     assert study.best.options["force-vector-width"] == "4"
     assert study.minimised is not None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, ClassVar
@@ -10,10 +10,9 @@ from typing import Any, ClassVar
 from optctx import OptionContext
 from optctx.compiling import Image, Job, image_of
 from optctx.errors import OptctxError, UntrustedOptionError, shown
-from optctx.lab.command.console import encodable
 from optctx.lab.command.inputs import read_input
 from optctx.lab.llc import target_of
-from optctx.lab.settings import argument, group, setting
+from optctx.lab.settings import argument, setting
 from optctx.process import option_name
 from optctx.toml import read_toml
 
@@ -36,13 +35,6 @@ class File:
     """What a command compiles."""
 
     file: str = argument(FILE, metavar="FILE")
-
-
-@dataclass(frozen=True)
-class Files:
-    """What a command compiles, one after the other."""
-
-    files: tuple[str, ...] = argument(FILE, metavar="FILE", nargs="+")
 
 
 @dataclass(frozen=True)
@@ -80,10 +72,6 @@ class Input:
 
     def target(self) -> Job:
         """The job without a module, with the first pipeline. Raises OptctxError for what cannot be read."""
-        texts = [("passes", each) for each in self.pipelines]
-        for name, text in [*texts, ("llc", self.llc), ("clang", self.clang)]:
-            if encodable(text) != text:
-                raise OptctxError(f"cannot use --{name}: expected UTF-8, found {shown(text)}")
         return Job("", self.pipelines[0], **target_of(self.llc), llvm=self.llvm)
 
     def job(self, path: str, *, pipelines: bool = False) -> Job:
@@ -97,17 +85,6 @@ class Input:
             )
         target = self.target()
         return replace(target, ir=read_input(path, target, self.clang))
-
-    def jobs(self, paths: Sequence[str]) -> dict[str, Job]:
-        """The jobs for several files, by the name of the file. The caller tries each of `self.pipelines`.
-
-        Raises as `job` does.
-        """
-        names = [encodable(path) for path in paths]
-        for name in names:
-            if names.count(name) > 1:
-                raise OptctxError(f"{name} is given twice; give it once")
-        return {name: self.job(path, pipelines=True) for name, path in zip(names, paths, strict=True)}
 
 
 @dataclass(frozen=True)
@@ -208,11 +185,3 @@ class Out:
 
     title: ClassVar[str] = "output"
     format: str = setting("table", "how to print (%(default)s)", choices=("table", "json"))
-
-
-def out(*formats: str) -> Any:
-    """A field of a command's record for its `Out`.
-
-    `formats`: by default "table" and "json"; the first is that of the command.
-    """
-    return group(Out, format={"choices": formats, "default": formats[0]} if formats else {})

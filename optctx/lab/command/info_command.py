@@ -18,7 +18,8 @@ import optctx
 from optctx.compiling import image_of
 from optctx.compiling.reach import scope_reaches
 from optctx.lab.command.console import printed, say
-from optctx.lab.command.groups import Out, llvm, out
+from optctx.lab.command.groups import Out, llvm
+from optctx.lab.settings import group
 
 _NAMED = 3  # refused options of a reason that are named
 
@@ -28,7 +29,7 @@ class Arguments:
     """What `optctx info` takes."""
 
     llvm: str = llvm()
-    out: Out = out()
+    out: Out = group(Out)
 
 
 def run(given: Arguments) -> None:

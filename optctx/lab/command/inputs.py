@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import os
-import re
 import shlex
 import shutil
 import subprocess
-from collections.abc import Mapping
 
 from optctx.compiling import Job, check_readable, why_passes_skip
 from optctx.errors import OptctxError, shown
 from optctx.lab.command.console import note
-from optctx.lab.command.files import read_file
 from optctx.lab.program import SOURCES
 
 BITCODE = (b"BC\xc0\xde", b"\xde\xc0\x17\x0b")  # bare, and in a wrapper
@@ -38,15 +35,32 @@ def read_input(path: str, target: Job, clang: str = "clang") -> str | bytes:
     return module
 
 
-def note_skipped(jobs: Mapping[str, Job], *, partly: bool = False) -> set[str]:
-    """Note each file whose functions passes skip, as `why_passes_skip` says. Return the names of those.
+def read_file(path: str, expected: str = "LLVM IR", most: int | None = None) -> bytes:
+    """Read a file, which may be a pipe; "-" is standard input. Raises OptctxError if it cannot be read, or is
+    empty.
 
-    LLVM has read the files before, in fresh processes.
+    `expected`: what it should contain, for the message. `most`: bytes; one that has more is refused, too.
     """
-    found = {name: why for name, job in jobs.items() if (why := why_passes_skip(job, partly=partly))}
-    for name, why in found.items():
-        note(f"{name}: {why}")
-    return set(found)
+    try:
+        with open(0 if path == "-" else path, "rb", closefd=path != "-") as file:
+            data = file.read() if most is None else file.read(most + 1)
+    except OSError as error:
+        raise OptctxError(f"cannot read {path}: {error.strerror}") from None
+    if most is not None and len(data) > most:
+        raise OptctxError(f"cannot use {path}: expected {expected} of at most {most:,} bytes, found more")
+    if not data.strip():
+        raise OptctxError(f"cannot use {path}: expected {expected}, found nothing")
+    return data
+
+
+def note_skipped(file: str, job: Job, *, partly: bool = False) -> bool:
+    """Note that passes skip functions of a file, as `why_passes_skip` says. Return whether they do.
+
+    LLVM has read the file before, in a fresh process.
+    """
+    if why := why_passes_skip(job, partly=partly):
+        note(f"{file}: {why}")
+    return bool(why)
 
 
 def clang_words(clang: str) -> tuple[str, ...]:
@@ -89,10 +103,6 @@ def _first_error(stderr: bytes) -> str:
     return " ".join((errors or lines or ["nothing"])[0].split())[:_LONGEST]
 
 
-_PARSING = re.compile(r"cannot read the module: LLVM IR parsing error <string>:(?P<words>.*?)[ ^]*")
-_BITCODE_PARSING = "cannot read the module: LLVM bitcode parsing error "
-
-
 def _check(path: str, module: str | bytes, target: Job, clang: str) -> None:
     """Raise OptctxError, with the file's name, for a module that LLVM refuses, or crashes on.
 
@@ -101,19 +111,11 @@ def _check(path: str, module: str | bytes, target: Job, clang: str) -> None:
     try:
         check_readable(module, target.triple, target.llvm)
     except OptctxError as error:
-        place = f"the bitcode of {path}" if isinstance(module, bytes) else path
-        raise type(error)(_naming(path, place, str(error), clang)) from None
-
-
-def _naming(path: str, place: str, error: str, clang: str) -> str:
-    """An error about a module as one about its file, in the form of compilers for a place in its text."""
-    if parsing := _PARSING.fullmatch(error):
-        # What LLVM says of C is that it is no IR.
-        is_source = "expected top-level entity" in parsing["words"]
-        hint = "; C and C++ are read by the name: .c, .cpp" if is_source else ""
-        return f"cannot read {path}:{parsing['words']}{hint}"
-    if error.startswith(_BITCODE_PARSING):
-        said = error.removeprefix(_BITCODE_PARSING)
-        advice = f"; name an older clang than {clang!r} with --clang" if clang else ""
-        return f"cannot read {place}: it is cut off, damaged or of a newer LLVM, which says: {said}{advice}"
-    return error.replace("the module", place if error.startswith("cannot read") else path, 1)
+        said, hint = str(error), ""
+        if isinstance(module, bytes) and "bitcode parsing error" in said:
+            advice = f"; name an older clang than {clang!r} with --clang" if clang else ""
+            hint = f"; it is cut off, damaged or of a newer LLVM{advice}"
+        elif "expected top-level entity" in said:  # what LLVM says of C
+            hint = "; C and C++ are read by the name: .c, .cpp"
+        said = said.replace("the module: LLVM IR parsing error <string>", path).replace("the module", path, 1)
+        raise type(error)(f"{said.rstrip(' ^')}{hint}") from None

@@ -5,24 +5,22 @@ from __future__ import annotations
 import argparse
 import importlib
 import inspect
+import io
 import itertools
+import math
 import re
+import signal
 import sys
 import textwrap
+import threading
+import time
 from collections.abc import Callable, Container, Iterator, Sequence
-from types import ModuleType
+from types import FrameType, ModuleType
+from typing import Any
 
 from optctx import __version__
 from optctx.errors import OptctxError, ProcessWideOptionError
-from optctx.lab.command.console import (
-    complain,
-    doors,
-    flush,
-    prepare_streams,
-    talk,
-)
-from optctx.lab.command.files import explain
-from optctx.lab.command.interrupts import Interrupts
+from optctx.lab.command.console import apart, complain, flush, reserve_descriptors, talk
 from optctx.lab.command.parser import Parser, add_talk, unknown_arguments
 from optctx.lab.settings import add_flags, taken
 
@@ -39,6 +37,8 @@ COMMANDS = {
 }
 
 _LLVM_OPTION = re.compile(r"-[\w]{2}")
+_ONE = 1.0  # seconds in which further signals are one with the first: `timeout` sends two
+_AGAIN = 0.005  # seconds after which an exception that was swallowed comes again
 
 
 DONE, FAILED, WRONG = range(3)
@@ -48,7 +48,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run one command. `argv`: the arguments without the program's name, by default those of this process.
 
     Returns the exit status: 0; 1 if a check failed, such as `sweep --verify`; 2 for bad arguments or input,
-    and where it ended early, as on a full disk; 130 after Ctrl-C, 143 after SIGTERM (and 129 after SIGHUP).
+    and where it ended early, as on a full disk; 130 after Ctrl-C, 143 after SIGTERM.
     Raises SystemExit, as argparse does, for --help and --version.
     """
     return guarded(lambda: _run(argv))
@@ -56,7 +56,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def guarded(run: Callable[[], int]) -> int:
     """Run a command. Turn what it raises into one line and an exit status, as `main` returns it."""
-    interrupts = Interrupts()
+    interrupts = _Interrupts()
     try:
         with interrupts:
             return _guarded(run, interrupts)
@@ -65,40 +65,86 @@ def guarded(run: Callable[[], int]) -> int:
         return interrupts.status
 
 
-def _guarded(run: Callable[[], int], interrupts: Interrupts) -> int:
-    prepare_streams()
+def _guarded(run: Callable[[], int], interrupts: _Interrupts) -> int:
+    reserve_descriptors()
     if sys.stdout is None:
         complain("cannot write to standard output: it is closed")
         return WRONG
-    stdout = sys.stdout
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")  # its encoding may be ASCII
     try:
-        with doors(stdout):
+        with apart():
             return run()
     except BrokenPipeError:  # the reader has read enough (`| head`)
         return DONE
     except KeyboardInterrupt as interrupt:  # with what the command says of its results, if it has any
         complain(str(interrupt) or "interrupted")
         return interrupts.status
-    except Exception as error:
-        words = _judged(error)
-        if not words:
-            raise
-        complain(words)
+    except OSError as error:
+        about = (
+            "the operating system refused a step"
+            if error.filename is None
+            else f"cannot use {error.filename}"
+        )
+        complain(f"{about}: {error.strerror}")
+        return WRONG
+    except ProcessWideOptionError as error:
+        complain(f"cannot set {error.name!r} in this command: {error.reason}; leave it out")
+        return WRONG
+    except OptctxError as error:
+        complain(str(error))
         return WRONG
     finally:
-        flush(stdout)
+        flush(sys.stdout)
 
 
-def _judged(error: Exception) -> str:
-    """One line for an error that is expected, or ""."""
-    match error:
-        case ProcessWideOptionError():
-            return f"cannot set {error.name!r} in this command: {error.reason}; leave it out"
-        case OptctxError():
-            return str(error)
-        case OSError():
-            return explain(error)
-    return ""
+class _Interrupts:
+    """Has SIGINT and SIGTERM raise KeyboardInterrupt on the main thread. A context manager.
+
+    Python prints and forgets an exception that a signal handler raises in a finaliser or in a weakref's
+    callback, as each import has them. Such a one comes again. Signals that are ignored stay ignored.
+
+    `status`: the exit status that shells give to a process which the signal has ended.
+    """
+
+    def __init__(self) -> None:
+        self._number: int = signal.SIGINT
+        self._came = -_ONE
+        self._handlers: dict[int, Any] = {}
+
+    @property
+    def status(self) -> int:
+        return 128 + self._number
+
+    def __enter__(self) -> None:
+        self._hook = sys.unraisablehook
+        if threading.current_thread() is threading.main_thread():
+            sys.unraisablehook = self._swallowed
+            for number in (signal.SIGINT, signal.SIGTERM, signal.SIGALRM):
+                if signal.getsignal(number) is not signal.SIG_IGN:
+                    self._handlers[number] = signal.signal(number, self._raise)
+
+    def __exit__(self, *error: object) -> None:
+        self._came = math.inf  # what still comes is one with what ended the block, or too late
+        if self._handlers:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+        sys.unraisablehook = self._hook
+        for number, handler in self._handlers.items():
+            signal.signal(number, handler)
+
+    def _raise(self, number: int, frame: FrameType | None) -> None:
+        now = time.monotonic()
+        if number != signal.SIGALRM:
+            if now - self._came < _ONE:
+                return
+            self._number, self._came = number, now
+        raise KeyboardInterrupt
+
+    def _swallowed(self, unraisable: sys.UnraisableHookArgs) -> None:
+        if isinstance(unraisable.exc_value, KeyboardInterrupt):
+            signal.setitimer(signal.ITIMER_REAL, _AGAIN)
+        else:
+            self._hook(unraisable)
 
 
 def _run(argv: Sequence[str] | None) -> int:

@@ -24,11 +24,11 @@ from typing import Any
 from optctx import libllvm
 from optctx.compiling.facts import Facts, OptionFacts, facts, load_facts, text
 from optctx.errors import OptctxError, shown
-from optctx.lab.command.console import encodable, printed, say, show
-from optctx.lab.command.files import read_file
-from optctx.lab.command.groups import Out, llvm, out
-from optctx.lab.rich_table import Table
-from optctx.lab.settings import argument, setting
+from optctx.lab.command.console import printed, say, show
+from optctx.lab.command.groups import Out, llvm
+from optctx.lab.command.inputs import read_file
+from optctx.lab.settings import argument, group, setting
+from optctx.lab.tables import Table
 from optctx.wording import did_you_mean, nearest
 
 _COMPARED = ("type", "default", "choices", "alias_of", "storage", "scope", "read_by")
@@ -52,14 +52,14 @@ class Arguments:
         metavar="FILE",
     )
     llvm: str = llvm()
-    out: Out = out()
+    out: Out = group(Out)
 
 
 def run(given: Arguments) -> None:
     """Print the options that match, in order of name, or what changed. Raises OptctxError if none matches."""
     if given.old is not None:
         data = read_file(given.old, "LLVM's options as JSON", MOST_BYTES)
-        old = load_facts(data, encodable(given.old))
+        old = load_facts(data, given.old)
         _print_difference(given.out.format, *_chosen(given, old, _facts(given.llvm)))
         return
     [chosen] = _chosen(given, _facts(given.llvm))
@@ -117,7 +117,7 @@ def _text(value: Any) -> str:
 def _print_list(found: Facts) -> None:
     headings = ("name", "type", "value", "scope", "help")
     rows = [(each.name, each.type, text(each.value), each.scope, each.help) for each in found.options]
-    show(Table(headings, rows, whole=("name", "type", "scope"), least=("scope", "value")))
+    show(Table(headings, rows))
 
 
 def _print_one(option: OptionFacts) -> None:
@@ -168,7 +168,7 @@ def _print_difference(form: str, old: Facts, new: Facts) -> None:
         say("", f"{what}: {', '.join(listed) or 'none'}")
     if rows := [row for row in rows if row[1] != "read by"]:
         say("")
-        show(Table(headings, rows, whole=("option",)))
+        show(Table(headings, rows))
 
 
 def _changes(old: OptionFacts, new: OptionFacts) -> Iterator[dict[str, str]]:

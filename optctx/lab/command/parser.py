@@ -6,14 +6,13 @@ import argparse
 import re
 import textwrap
 from collections.abc import Sequence
-from shutil import get_terminal_size
+from functools import partial
 from typing import Any, NoReturn
 
 from optctx import registry
 from optctx.errors import OptctxError
 
-_WIDTH = 79  # of a description, at most
-_LEAST = 11  # and at least, as argparse has it for the rest
+_WIDTH = 79  # of a description
 _INDENT = 28  # the most columns before the help of an argument
 _ARGUMENT = re.compile(r"argument (\S+): (.*)")
 
@@ -27,15 +26,11 @@ class Parser(argparse.ArgumentParser):
 
     def __init__(self, *, example: str = "", description: str | None = None, **more: Any) -> None:
         """`example`: lines for the end of the help text. Only `description` is wrapped."""
-        width = min(_WIDTH, max(_LEAST, get_terminal_size().columns - 1))
+        several = "s" if "\n" in example else ""
         super().__init__(
-            description=textwrap.fill(description or "", width),
-            epilog=f"example{'s' if example.count(chr(10)) else ''}:\n{textwrap.indent(example, '  ')}"
-            if example
-            else None,
-            formatter_class=lambda prog: argparse.RawDescriptionHelpFormatter(
-                prog, max_help_position=_INDENT
-            ),
+            description=textwrap.fill(description or "", _WIDTH),
+            epilog=f"example{several}:\n{textwrap.indent(example, '  ')}" if example else None,
+            formatter_class=partial(argparse.RawDescriptionHelpFormatter, max_help_position=_INDENT),
             **more,
         )
         self.suggest_on_error = False  # by argparse of Python 3.15, in words of its own
@@ -83,11 +78,7 @@ def unknown_arguments(parser: Parser, unknown: Sequence[str]) -> UsageError:
     first = unknown[0]
     words = f"`{parser.prog}` does not take {first!r}"
     if not first.startswith("-"):
-        several = any(not each.option_strings and each.nargs == "+" for each in parser.arguments)
-        hint = "name all files one after the other, and " if several else ""
-        return UsageError(f"{words}; {hint}put quotes around a value that has spaces")
-    if advice := _advice(first):
-        return UsageError(f"{words}: {advice}")
+        return UsageError(f"{words}; put quotes around a value that has spaces")
     return UsageError(f"{words}; see `{parser.prog} --help`")
 
 
@@ -103,13 +94,3 @@ def _setting(argument: str) -> str:
     if not equals:
         value = "true" if option.type in ("bool", "boolOrDefault") else "VALUE"
     return f"{name}={value}"
-
-
-def _advice(argument: str) -> str:
-    """What to use instead of a flag of clang, opt or llc; an empty string for other arguments."""
-    from optctx.compiling.facts import advice
-
-    try:
-        return advice(argument.partition("=")[0])
-    except OptctxError:
-        return ""

@@ -1,6 +1,6 @@
 """Compile a file once to see which options LLVM reads, then once with another value of each of them, and rank
-the options by effect. What crashes or never ends is a line of the result. Exit status 1 if --verify finds a
-difference, 2 for bad input, 130 after Ctrl-C, 143 after SIGTERM.
+the options by effect. What crashes or never ends is a line of the result. Exit status 2 for bad input, 130
+after Ctrl-C, 143 after SIGTERM.
 
     optctx rank kernel.ll --only 'unroll*' --trials 20
     optctx rank kernel.ll --by instructions --seconds 60 --keep ranking.trials
@@ -10,21 +10,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from optctx.errors import EndedEarlyError, Interrupted
 from optctx.lab.command.console import printed, progress_bar, say, show
-from optctx.lab.command.groups import Base, File, Input, Keep, Out, Try, out
+from optctx.lab.command.groups import Base, File, Input, Keep, Out, Try
 from optctx.lab.command.inputs import note_skipped
 from optctx.lab.outcome import Limits
 from optctx.lab.rank import Effect, Ranking, rank
-from optctx.lab.rich_table import Table
 from optctx.lab.settings import group, positive, seconds, setting
-from optctx.lab.tables import percent, record, table_of
+from optctx.lab.tables import Table, percent, table_of
 from optctx.wording import counted
-
-_FUNCTIONS = 5  # of those that read an option, in JSON
-_LONGEST = 200  # characters of a demangled name, which can have thousands
 
 
 @dataclass(frozen=True)
@@ -38,15 +34,7 @@ class Rank:
         metavar="GLOB",
         several=True,
     )
-    exclude: tuple[str, ...] = setting(
-        (),
-        "do not try these; repeat for more",
-        flag="--not",
-        metavar="GLOB",
-        several=True,
-    )
     by: str = setting("size", "what to rank by: size, instructions or compile-time", metavar="GOAL")
-    verify: bool = setting(False, "compare each value with a fresh process")
     trials: int | None = setting(
         None, "most compilations; options that often matter come first", metavar="N", read=positive
     )
@@ -65,17 +53,14 @@ class Arguments(File):
     own: Rank = group(Rank)
     keep: Keep = group(Keep)
     limits: Limits = group(Limits)
-    out: Out = out()
+    out: Out = group(Out)
 
 
-def run(given: Arguments) -> int:
-    """Compile, and print the ranking; after Ctrl-C that of what is known. Raises OptctxError and OSError.
-
-    Returns 1 if a fresh process differs.
-    """
+def run(given: Arguments) -> None:
+    """Compile, and print the ranking; after Ctrl-C that of what is known. Raises OptctxError and OSError."""
     with given.base.context(given.input.image):
         job = given.input.under(given.base).job(given.file)
-        note_skipped({given.file: job})
+        note_skipped(given.file, job)
         try:
             with progress_bar("values") as step:
                 ranking = rank(
@@ -96,12 +81,11 @@ def run(given: Arguments) -> int:
                 print_ranking(error.partial, given.out)
             raise
     print_ranking(ranking, given.out)
-    return 1 if any(trial.agrees is False for trial in ranking.trials) else 0
 
 
 def print_ranking(ranking: Ranking, out: Out) -> None:
     """Print it as `--format` says."""
-    if printed(out.format, lambda: _data(ranking)):
+    if printed(out.format, lambda: ranking):
         return
     if ranking.changing:
         show(_table(ranking))
@@ -123,7 +107,7 @@ def _table(ranking: Ranking) -> Table:
         "object bytes": lambda effect: percent(ranking.change(effect.best, "size")),
         "values": lambda effect: str(len(effect.trials)),
     }
-    return table_of(ranking.changing, columns, whole=[*columns], right=[*columns][4:])
+    return table_of(ranking.changing, columns, right=[*columns][4:])
 
 
 def _dead(ranking: Ranking) -> Table:
@@ -134,7 +118,7 @@ def _dead(ranking: Ranking) -> Table:
         rows.setdefault(row, []).append(trial.options[effect.option])
     cells = [(*first, ", ".join(values), reason) for (*first, reason), values in rows.items()]
     whole = ("option", "base", "state")
-    return Table((*whole, "values", "error"), cells, whole=whole)
+    return Table((*whole, "values", "error"), cells)
 
 
 def _not_tried(ranking: Ranking) -> list[str]:
@@ -143,56 +127,4 @@ def _not_tried(ranking: Ranking) -> list[str]:
     for each in ranking.not_tried:
         by_reason.setdefault(each.reason, []).append(each.option)
     lines = [f"not tried, {reason}: {', '.join(names)}" for reason, names in by_reason.items()]
-    differing = [trial for trial in ranking.trials if trial.difference]
-    compared = sum(trial.agrees is not None for trial in ranking.trials)
-    if compared or differing:
-        wrong = sum(trial.agrees is False for trial in differing)
-        lines.append(f"{counted(compared, 'value')} compared with fresh processes, {wrong} differ")
     return [*lines, *(f"not tried: {words}" for words in ranking.refused)]
-
-
-def _data(ranking: Ranking) -> dict[str, Any]:
-    """One object: the base, the counts, every option that was tried with its trials, and what was not tried.
-
-    Changes are relative: 0.5 is 50 % more. `ended` is None if every value was tried, and otherwise says why
-    not; nothing is known of `left` values then.
-    """
-    return {
-        "by": ranking.goal.name,
-        "base": record(ranking.base),
-        "counts": {
-            "read": ranking.read,
-            "tried": len(ranking.effects),
-            "changing": len(ranking.changing),
-            "not_tried": len(ranking.not_tried),
-            "values": len(ranking.trials),
-            "compilations": ranking.compiled,
-            "left": ranking.left,
-        },
-        "ended": ranking.ended or None,
-        "options": [_effect(effect, ranking) for effect in ranking.effects],
-        "not_tried": ranking.not_tried,
-        "refused": ranking.refused,
-    }
-
-
-def _effect(effect: Effect, ranking: Ranking) -> dict[str, Any]:
-    """An option with its largest effect, and all that was tried."""
-    best = effect.best
-    functions = [name if len(name) <= _LONGEST else f"{name[:_LONGEST]}..." for name in effect.functions]
-    return {
-        "option": effect.option,
-        "type": effect.type,
-        "base": effect.base,
-        "value": effect.value,
-        "state": best.state,
-        "instructions": best.attributes.get("instructions"),
-        "instructions_change": ranking.change(best, "instructions") if best.state == "ok" else None,
-        "size": best.attributes.get("size"),
-        "size_change": ranking.change(best, "size") if best.state == "ok" else None,
-        "changes": effect.changes,
-        "error": best.error,
-        "functions": functions[:_FUNCTIONS],
-        "functions_in_all": len(functions),
-        "trials": [record(trial) for trial in effect.trials],
-    }

@@ -15,11 +15,11 @@ from dataclasses import dataclass, replace
 from optctx.compiling import answered, llvm_pool
 from optctx.compiling.facts import text
 from optctx.lab.command.console import complain_printed, printed, say, show
-from optctx.lab.command.groups import Base, File, Input, Out, out
-from optctx.lab.experiment import judge_targets
+from optctx.lab.command.groups import Base, File, Input, Out
+from optctx.lab.experiment import judge_target
 from optctx.lab.recording import Recorded, recorded
-from optctx.lab.rich_table import Table
 from optctx.lab.settings import group
+from optctx.lab.tables import Table
 from optctx.wording import counted
 
 
@@ -29,7 +29,7 @@ class Arguments(File):
 
     input: Input = group(Input)
     base: Base = group(Base)
-    out: Out = out()
+    out: Out = group(Out)
 
 
 def run(given: Arguments) -> None:
@@ -38,7 +38,7 @@ def run(given: Arguments) -> None:
     options = tuple(given.base.context(given.input.image).args())
     job = given.input.under(given.base).job(given.file)
     job = replace(job, options=options, emit="object")
-    judge_targets({given.file: job})
+    judge_target(job)
     # What LLVM prints has names of the module in it, and LLVM may end the process.
     done = llvm_pool().call(recorded, job, gives=Recorded)
     found = answered(done, f"cannot compile {given.file}")
@@ -52,13 +52,13 @@ def _print(found: Recorded) -> None:
     if found.read:
         cells = (read.cells for read in found.read)
         rows = [(name, functions, values) for name, values, functions in cells]
-        show(Table(("option", "read by", "value"), rows, whole=("option",), least=("read by",)))
+        show(Table(("option", "read by", "value"), rows))
         say("")
     if found.skipped:
         say(f"{found.skipped}\n")
     if found.unread:
         causes = [(each.name, each.cause, text(each.value)) for each in found.unread]
-        show(Table(("override", "not read because", "value"), causes, whole=("override",)))
+        show(Table(("override", "not read because", "value"), causes))
         say("")
     unread = counted(len(found.unread), "override")
     say(f"{counted(len(found.read), 'option')} read, {unread} not read")

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 
 from optctx.errors import Interrupted, OptctxError
 from optctx.lab.command.console import printed, say, status
-from optctx.lab.command.groups import Base, File, Input, Out, out
+from optctx.lab.command.groups import Base, File, Input, Out
 from optctx.lab.command.inputs import clang_words
 from optctx.lab.outcome import Limits
 from optctx.lab.reduce import Reduced, reduce_options
@@ -35,7 +35,7 @@ class Arguments(File):
     input: Input = group(Input)
     base: Base = group(Base)
     limits: Limits = group(Limits)
-    out: Out = out("text", "json")
+    out: Out = group(Out)
 
 
 def run(given: Arguments) -> None:

@@ -1,4 +1,4 @@
-"""Compile each file once per combination of option values and compare what comes out. The combinations are
+"""Compile a file once per combination of option values and compare what comes out. The combinations are
 compiled on threads of a worker process. A combination that LLVM refuses, that crashes LLVM or that takes too
 long is a row with that state. Exit status 1 if --verify finds a difference, 2 for bad input and if --verify
 cannot compare a row, 130 after Ctrl-C, 143 after SIGTERM.
@@ -16,17 +16,15 @@ from typing import ClassVar
 
 from optctx.errors import EndedEarlyError, Interrupted, OptctxError
 from optctx.lab.command.console import complain, complain_printed, printed, progress_bar, say, show
-from optctx.lab.command.groups import Base, Files, Input, Keep, Out, Try, out
+from optctx.lab.command.groups import Base, File, Input, Keep, Out, Try
 from optctx.lab.command.inputs import note_skipped
 from optctx.lab.outcome import Limits
 from optctx.lab.settings import group, positive, setting
 from optctx.lab.space import PASSES, parse_space
 from optctx.lab.sweep import sweep
 from optctx.lab.tables import (
-    record,
     settings_text,
     summary,
-    trial_rows,
     trial_table,
 )
 from optctx.lab.trial import Goal, Trial, goal_named
@@ -48,7 +46,7 @@ class Sweep:
 
 
 @dataclass(frozen=True)
-class Arguments(Files):
+class Arguments(File):
     """What `optctx sweep` takes."""
 
     input: Input = group(Input)
@@ -57,7 +55,7 @@ class Arguments(Files):
     own: Sweep = group(Sweep)
     keep: Keep = group(Keep)
     limits: Limits = group(Limits)
-    out: Out = out("table", "json", "csv")
+    out: Out = group(Out)
 
 
 def run(given: Arguments) -> int:
@@ -71,14 +69,14 @@ def run(given: Arguments) -> int:
     with given.base.context(image):
         space = parse_space(given.varied.tries, read.pipelines, image)
         names = [each for each in space.names if each != PASSES]
-        jobs = read.jobs(given.files)
-        skipped = note_skipped(jobs)
+        job = read.job(given.file, pipelines=True)
+        skipped = note_skipped(given.file, job)
         found: list[Trial] = []
         lines: Counter[str] = Counter()
         try:
             with progress_bar() as step:
                 trials = sweep(
-                    jobs,
+                    job,
                     space,
                     **vars(given.own),
                     keep=keep.keep,
@@ -97,29 +95,22 @@ def run(given: Arguments) -> int:
             print_trials(found, out, goal, lines)
             raise EndedEarlyError(str(error)) from None
     print_trials(trials, out, goal, lines)
-    alike = {name: job for name, job in jobs.items() if name not in skipped and not _differ(trials, name)}
-    note_skipped(alike, partly=True)
+    if not skipped and len({(trial.state, trial.digest) for trial in trials}) <= 1:
+        note_skipped(given.file, job, partly=True)
     if any(trial.agrees is False for trial in trials):
         return 1
     return 2 if any(trial.difference for trial in trials) else 0
 
 
-def _differ(trials: Sequence[Trial], file: str) -> bool:
-    """Whether trials of a file gave different objects, or one ended otherwise."""
-    return len({(trial.state, trial.digest) for trial in trials if trial.file == file}) > 1
-
-
-def print_trials(trials: Sequence[Trial], out: Out, goal: Goal, lines: Counter[str] | None = None) -> None:
+def print_trials(trials: Sequence[Trial], out: Out, goal: Goal, lines: Counter[str]) -> None:
     """Print the trials, what LLVM printed, and what differs from fresh processes."""
     own = [trial for trial in trials if trial.number >= 0]
-    if not printed(out.format, lambda: list(map(record, own)), lambda: trial_rows(own)) and trials:
-        files = len({trial.file for trial in own})
-        by = goal if len(own) > files else None
+    if not printed(out.format, lambda: own) and trials:
+        by = goal if len(own) > 1 else None
         show(trial_table(trials, by))
         say(*summary(trials, by))
-    complain_printed(lines or Counter())
+    complain_printed(lines)
     for trial in own:
         if trial.difference:
             settings = settings_text(trial.options) or "no options"
-            file = f"{trial.file}: " if trial.file and len({each.file for each in own}) > 1 else ""
-            complain(f"{file}{settings}: {trial.difference}")
+            complain(f"{settings}: {trial.difference}")

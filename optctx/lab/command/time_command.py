@@ -4,7 +4,6 @@ same rounds on one processor. What was faster is measured a second time. Exit st
 
     optctx time kernel.c --against='-force-vector-width=8 -unroll-count=4'
     optctx time kernel.c > kernel_harness.py   # the harness to fill in
-    optctx time kernel.c --against=-unroll-count=4 --command './time-it.sh {object}'
 """
 
 from __future__ import annotations
@@ -12,17 +11,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from optctx.errors import Interrupted, OptctxError
-from optctx.lab.command.console import printed, put, say, show, status
-from optctx.lab.command.groups import Base, File, Input, Out, out
+from optctx.lab.command.console import printed, say, show, status
+from optctx.lab.command.groups import Base, File, Input, Out
+from optctx.lab.command.measuring import Measuring
 from optctx.lab.outcome import Limits
-from optctx.lab.rich_table import Table
 from optctx.lab.settings import group, setting
-from optctx.lab.timing import (
-    Compared,
-    Measuring,
-    NoHarnessError,
-    compare_settings,
-)
+from optctx.lab.timing import Compared, compare_settings
 
 
 @dataclass(frozen=True)
@@ -40,22 +34,14 @@ class Arguments(File):
     base: Base = group(Base)
     measuring: Measuring = group(Measuring)
     limits: Limits = group(Limits, "jobs")
-    out: Out = out()
+    out: Out = group(Out)
 
 
 def run(given: Arguments) -> int:
     """Time, and print the rows. Raises OptctxError and OSError."""
-    measuring, base = given.measuring, given.base.context(given.input.image)
+    base = given.base.context(given.input.image)
     job = given.input.under(given.base).job(given.file)
-    if measuring.command and measuring.harness:
-        raise OptctxError(
-            "a command runs the object itself and compares no results; leave out --command or --harness"
-        )
-    try:
-        kernel = None if measuring.command else measuring.kernel(given.file, job)
-    except NoHarnessError as error:
-        put(error.text, end="")
-        raise
+    kernel = given.measuring.kernel(given.file, job)
     if not given.against:
         raise OptctxError("nothing to compare: give options with --against '-unroll-count=4'")
     try:
@@ -65,7 +51,6 @@ def run(given: Arguments) -> int:
                 kernel,
                 given.against,
                 base=base.args(),
-                measuring=measuring,
                 limits=given.limits,
                 progress=tell,
             )
@@ -79,7 +64,7 @@ def run(given: Arguments) -> int:
 def _print(found: Compared, form: str) -> None:
     if printed(form, found.as_dict):
         return
-    show(Table(found.headings, found.cells(), right=found.headings[1:3]))
+    show(found.table())
     say("", *_summary(found))
 
 

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import math
 import os
 import platform
 import random
 import time
-from collections.abc import Callable, Mapping
-from contextlib import ExitStack, suppress
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
+from statistics import median
 from typing import Any, TypeVar
 
 from optctx.children.death import End
-from optctx.children.limits import Limits
+from optctx.children.messages import Limits
 from optctx.children.pool import SharedPool
 from optctx.errors import EndedEarlyError, OptctxError, shown
-from optctx.lab.program import NoNumberError, Program
-from optctx.lab.timing.intervals import Interval, interval, is_gain
 from optctx.lab.timing.kernel import Harness, Kernel, read_harness
 from optctx.lab.timing.loaded import AGAIN, BASE, check, check_base, prepare, sample_all
 
@@ -35,6 +35,7 @@ _MOST_ROUNDS = 100
 _SLOWER = 20  # times as long as the base that a candidate may take
 _SETTLING = 30.0  # seconds, beside those of calls, in which a child runs the harness and loads objects
 _LAST = 200  # characters of what a child printed, in an error
+_RESAMPLES = 2000  # of a bootstrap
 _MOST_WRITTEN = 1 << 28  # bytes of a file that a kernel may write
 
 _pool = SharedPool(prepare)
@@ -42,7 +43,7 @@ _pool = SharedPool(prepare)
 
 @dataclass(frozen=True)
 class Outcome:
-    """What running a candidate came to. "failed": it could not be loaded, or a command said so."""
+    """What running a candidate came to. "failed": it could not be loaded."""
 
     state: End
     error: str = ""
@@ -52,8 +53,7 @@ class Outcome:
 class Timing:
     """How long one call takes, and how many times as fast as the base it is: `ratio` is base / this.
 
-    Both None unless the outcome is "ok". The base's own ratio is that to a second copy of itself. Of a
-    command, `seconds` is what it prints.
+    Both None unless the outcome is "ok". The base's own ratio is that to a second copy of itself.
     """
 
     outcome: Outcome
@@ -107,42 +107,53 @@ class Confirmation:
 
 
 class Bench:
-    """Measures candidates against a base. A subclass runs them: each alone to judge it, all in rounds."""
+    """Measures candidates against a base, by calls in children: each alone to judge it, all in rounds.
 
-    def __init__(self, base: bytes) -> None:
-        self._base = base
+    The children run on one processor: an isolated one, or the last.
+    `timeout`: seconds that one call of the base may take.
+    """
+
+    def __init__(self, base: bytes, kernel: Kernel, *, timeout: float = 10.0) -> None:
+        self._base, self._kernel, self._timeout = base, kernel, timeout
+        self._processor = processors()[0]
+        self._calls, self._call = 1, 0.0  # of a sample; seconds of one
         self._outcomes: dict[str, Outcome] = {}  # by digest
 
-    def _start(self, stack: ExitStack) -> None:
-        """Run the base, and leave to the stack what ends with a measurement.
-
-        Raises OptctxError if the base cannot be measured.
-        """
-        raise NotImplementedError
+    def check(self, candidates: Mapping[str, bytes]) -> dict[str, Outcome]:
+        """Run each candidate once beside the base. Raises OptctxError if the base cannot be measured."""
+        found = self._run(check_base, self._base, gives=tuple[int, float], seconds=self._timeout)
+        if isinstance(found, Outcome):
+            raise OptctxError(f"the base cannot be measured: {found.error}")
+        self._calls, self._call = found
+        digests = _digests(candidates)
+        for name, digest in digests.items():
+            if digest not in self._outcomes:
+                self._outcomes[digest] = self._judge(candidates[name])
+        return {name: self._outcomes[digest] for name, digest in digests.items()}
 
     def _judge(self, code: bytes) -> Outcome:
         """Run a candidate once, and judge what it does."""
-        raise NotImplementedError
+        found = self._run(check, self._base, code, gives=str, seconds=self._limit(2))
+        if isinstance(found, Outcome):
+            return found
+        return Outcome("wrong result", found) if found else Outcome("ok")
 
     def _sample(self, objects: Mapping[str, bytes], seed: int) -> dict[str, float] | Outcome:
         """Run all of them, in an order that the seed says, the base among them under BASE.
 
         Return their ratios to the base, and under "" the base's own figure; or how that ended.
         """
-        raise NotImplementedError
+        given = dict(objects), self._calls, self._call, seed
+        calls = 7 * len(objects) * (1 + self._calls)  # as `sample_all` makes them, or fewer
+        return self._run(sample_all, *given, gives=dict[str, float], seconds=self._limit(calls))
 
-    def check(self, candidates: Mapping[str, bytes]) -> dict[str, Outcome]:
-        """Run each candidate once beside the base. Raises OptctxError if the base cannot be measured."""
-        with ExitStack() as stack:
-            self._start(stack)
-            return self._check(candidates)
+    def _run(self, function: Any, *arguments: Any, gives: type[R], seconds: float) -> R | Outcome:
+        given = self._kernel, *arguments
+        return run(function, *given, gives=gives, seconds=seconds, processor=self._processor)
 
-    def _check(self, candidates: Mapping[str, bytes]) -> dict[str, Outcome]:
-        digests = _digests(candidates)
-        for name, digest in digests.items():
-            if digest not in self._outcomes:
-                self._outcomes[digest] = self._judge(candidates[name])
-        return {name: self._outcomes[digest] for name, digest in digests.items()}
+    def _limit(self, calls: int) -> float:
+        """Seconds that so many calls may take."""
+        return self._timeout + _SLOWER * self._call * calls
 
     def measure(
         self,
@@ -158,20 +169,17 @@ class Bench:
         are narrow or the seconds are over. Raises OptctxError if the base cannot be run.
         """
         started = time.monotonic()
-        with ExitStack() as stack:
-            self._start(stack)
-            self._check(candidates)
-            digests = _digests(candidates)
-            codes = {digest: candidates[name] for name, digest in digests.items()}
-            right = [digest for digest in codes if self._outcomes[digest].state == "ok"]
-            groups = [right[start : start + _GROUP] for start in range(0, len(right) or 1, _GROUP)]
-            sums = [
-                _Sums(self._base, {digest: codes[digest] for digest in group}, confidence, seed + place)
-                for place, group in enumerate(groups)
-            ]
-            for place, each in enumerate(sums):
-                share = (seconds - (time.monotonic() - started)) / (len(sums) - place)
-                each.run(self._sample, share)
+        self.check(candidates)
+        digests = _digests(candidates)
+        codes = {digest: candidates[name] for name, digest in digests.items()}
+        right = [digest for digest in codes if self._outcomes[digest].state == "ok"]
+        groups = [right[start : start + _GROUP] for start in range(0, len(right) or 1, _GROUP)]
+        sums = [
+            _Sums(self._base, {digest: codes[digest] for digest in group}, confidence, seed + place)
+            for place, group in enumerate(groups)
+        ]
+        for place, each in enumerate(sums):
+            each.run(self._sample, (seconds - (time.monotonic() - started)) / (len(sums) - place))
         timings = {digest: timing for each in sums for digest, timing in each.timings().items()}
         noise = interval([ratio for each in sums for ratio in each.ratios[AGAIN]], confidence, seed)
         return Measurement(
@@ -260,9 +268,6 @@ def _digests(candidates: Mapping[str, bytes]) -> dict[str, str]:
     return {name: hashlib.sha256(code).hexdigest() for name, code in candidates.items()}
 
 
-# By calls
-
-
 def harness_of(file: str) -> Harness:
     """What a harness says, run in a child. Raises OptctxError for one that cannot be used."""
     found = run(read_harness, os.path.abspath(file), gives=Harness, seconds=_SETTLING)
@@ -312,78 +317,57 @@ def processors() -> list[int]:
     return sorted(os.sched_getaffinity(0), key=lambda number: (number not in isolated, -number))
 
 
-class KernelBench(Bench):
-    """Calls a kernel, in children on one processor: an isolated one, or the last.
+# Statistics
 
-    `timeout`: seconds that one call of the base may take.
+
+@dataclass(frozen=True)
+class Interval:
+    """A median, and the bootstrap interval around it."""
+
+    middle: float
+    low: float
+    high: float
+
+    @property
+    def width(self) -> float:
+        """Of the interval, as a part of the median."""
+        return (self.high - self.low) / self.middle
+
+    def __str__(self) -> str:
+        return f"{self.middle:.3f} ({self.low:.3f} to {self.high:.3f})"
+
+
+def is_gain(ratio: Interval, noise: Interval) -> bool:
+    """Whether a ratio is above 1 beyond doubt, and above what the machine makes of the base itself."""
+    return ratio.low > max(1.0, noise.high)
+
+
+def interval(numbers: Sequence[float], confidence: float, seed: int, resamples: int = _RESAMPLES) -> Interval:
+    """The median of independent numbers, and the interval that covers it with that probability.
+
+    It is the percentile bootstrap: B. Efron and R. J. Tibshirani, An Introduction to the Bootstrap (1993),
+    chapter 13. What is drawn again are rounds, each a number of its own process, as T. Kalibera and R. Jones,
+    Rigorous Benchmarking in Reasonable Time (ISMM 2013), ask for: samples of one process are not independent.
+    With ten rounds a percentile interval for 95 % covers the median in 92 to 94 % of all trials. It is
+    widened to the exact interval between order statistics (the sign test's), which covers it in 95 % or more
+    of any distribution.
     """
-
-    def __init__(self, base: bytes, kernel: Kernel, *, timeout: float = 10.0) -> None:
-        super().__init__(base)
-        self._kernel, self._timeout = kernel, timeout
-        self._processor = processors()[0]
-        self._calls, self._call = 1, 0.0  # of a sample; seconds of one
-
-    def _start(self, stack: ExitStack) -> None:
-        found = self._run(check_base, self._base, gives=tuple[int, float], seconds=self._timeout)
-        if isinstance(found, Outcome):
-            raise OptctxError(f"the base cannot be measured: {found.error}")
-        self._calls, self._call = found
-
-    def _judge(self, code: bytes) -> Outcome:
-        found = self._run(check, self._base, code, gives=str, seconds=self._limit(2))
-        if isinstance(found, Outcome):
-            return found
-        return Outcome("wrong result", found) if found else Outcome("ok")
-
-    def _sample(self, objects: Mapping[str, bytes], seed: int) -> dict[str, float] | Outcome:
-        given = dict(objects), self._calls, self._call, seed
-        calls = 7 * len(objects) * (1 + self._calls)  # as `sample_all` makes them, or fewer
-        return self._run(sample_all, *given, gives=dict[str, float], seconds=self._limit(calls))
-
-    def _run(self, function: Any, *arguments: Any, gives: type[R], seconds: float) -> R | Outcome:
-        given = self._kernel, *arguments
-        return run(function, *given, gives=gives, seconds=seconds, processor=self._processor)
-
-    def _limit(self, calls: int) -> float:
-        """Seconds that so many calls may take."""
-        return self._timeout + _SLOWER * self._call * calls
+    draw = random.Random(seed)
+    count = len(numbers)
+    medians = sorted(median(draw.choices(numbers, k=count)) for _ in range(resamples))
+    outside = (1 - confidence) / 2
+    low = medians[int(outside * resamples)]
+    high = medians[min(resamples - 1, int((1 - outside) * resamples))]
+    ordered = sorted(numbers)
+    place = _order(count, outside)
+    return Interval(median(numbers), min(low, ordered[place]), max(high, ordered[count - 1 - place]))
 
 
-# By a command
-
-
-class CommandBench(Bench):
-    """Runs a command with the path of each object in place of `{object}`. What it prints last is its figure,
-    the smaller the better. `timeout`: seconds for one run. Raises OptctxError for what is no command.
-    """
-
-    def __init__(self, base: bytes, command: str, *, timeout: float = 60.0) -> None:
-        super().__init__(base)
-        self._program, self._timeout = Program(command), timeout
-
-    def _start(self, stack: ExitStack) -> None:
-        if (outcome := self._judge(self._base)).state != "ok":
-            raise OptctxError(f"the base cannot be measured: {outcome.error}")
-
-    def _judge(self, code: bytes) -> Outcome:
-        figure = self._figure(code)
-        return figure if isinstance(figure, Outcome) else Outcome("ok")
-
-    def _sample(self, objects: Mapping[str, bytes], seed: int) -> dict[str, float] | Outcome:
-        figures: dict[str, float] = {}
-        for name in random.Random(seed).sample(list(objects), len(objects)):
-            figure = self._figure(objects[name])
-            if isinstance(figure, Outcome):
-                return figure
-            figures[name] = figure
-        return {**{name: figures[BASE] / each for name, each in figures.items()}, "": figures[BASE]}
-
-    def _figure(self, code: bytes) -> float | Outcome:
-        try:
-            figure = self._program.number(code, self._timeout)
-        except NoNumberError as error:
-            return Outcome(error.state, str(error))
-        if figure > 0:
-            return figure
-        return Outcome("failed", f"expected a number above 0 from the command, found {figure:g}")
+def _order(count: int, outside: float) -> int:
+    """The highest order statistic, from 0, that is above the median with at most this probability."""
+    below = 0.0
+    for place in range(count // 2):
+        below += math.comb(count, place) / 2**count  # this many numbers are below the median
+        if below > outside:
+            return max(0, place - 1)
+    return max(0, count // 2 - 1)

@@ -11,11 +11,9 @@ from optctx.compiling.facts import arguments
 from optctx.errors import Interrupted, OptctxError
 from optctx.lab.outcome import Limits
 from optctx.lab.reduce import failure_of
-from optctx.lab.rich_table import time_unit
-from optctx.lab.timing.bench import Confirmation, Outcome, Timing
-from optctx.lab.timing.intervals import Interval
-from optctx.lab.timing.kernel import Harness, Kernel
-from optctx.lab.timing.measuring import Measuring
+from optctx.lab.tables import Table, time_unit
+from optctx.lab.timing.bench import Bench, Confirmation, Interval, Outcome, Timing
+from optctx.lab.timing.kernel import Kernel
 
 
 @dataclass(frozen=True)
@@ -57,16 +55,12 @@ class Row:
 
 @dataclass(frozen=True)
 class Compared:
-    """Sets of options beside their base. `noise`: the ratio of the base to a second copy of itself.
-
-    `command`: whose numbers stand in place of seconds, if one has measured.
-    """
+    """Sets of options beside their base. `noise`: the ratio of the base to a second copy of itself."""
 
     base_options: tuple[str, ...]
     base: Timing
     rows: tuple[Row, ...]
     noise: Interval
-    command: str = ""
 
     @property
     def gains(self) -> list[Row]:
@@ -74,56 +68,29 @@ class Compared:
         gains = [row for row in self.rows if row.gain]
         return sorted(gains, key=lambda row: row.ratio.middle if row.ratio else 0.0, reverse=True)
 
-    @property
-    def headings(self) -> tuple[str, str, str, str]:
-        """Of `cells`."""
-        return "", "times as fast", "printed" if self.command else "one call", "options"
-
-    def cells(self) -> list[tuple[str, str, str, str]]:
-        """The base and the rows as texts, in the order of the headings."""
+    def table(self) -> Table:
+        """The base and the rows, for people."""
         told = [("base", self.noise, self.base.seconds, self.base_options)]
         rows = [(row.verdict(), row.ratio, row.timing.seconds, row.options) for row in self.rows]
-        return [
-            (verdict, str(ratio or ""), self._shown(figure), " ".join(options) or "no options")
-            for verdict, ratio, figure, options in (*told, *rows)
+        cells = [
+            (verdict, str(ratio or ""), _shown(seconds), " ".join(options) or "no options")
+            for verdict, ratio, seconds, options in (*told, *rows)
         ]
-
-    def _shown(self, figure: Interval | None) -> str:
-        """Write the figure of one call in a unit that suits it, or as the command prints it."""
-        if figure is None:
-            return ""
-        size, unit = (1.0, "") if self.command else time_unit(figure.middle)
-        form = ".6g" if self.command else ".4g"
-        middle, low, high = (f"{each / size:{form}}" for each in (figure.middle, figure.low, figure.high))
-        return f"{middle}{unit and f' {unit}'} ({low} to {high})"
+        right = ["times as fast", "one call"]
+        return Table(["", *right, "options"], cells, right=right)
 
     def as_dict(self) -> dict[str, Any]:
         """For JSON."""
-        return {
-            "base": {"options": self.base_options, **asdict(self.base)},
-            "rows": [
-                {
-                    "options": row.options,
-                    "verdict": row.verdict(),
-                    "gain": row.gain,
-                    "same": row.same,
-                    **asdict(row.timing),
-                    "confirmed": None if row.confirmation is None else asdict(row.confirmation),
-                }
-                for row in self.rows
-            ],
-            "noise": asdict(self.noise),
-            "command": self.command,
-        }
+        rows = [{**asdict(row), "verdict": row.verdict(), "gain": row.gain} for row in self.rows]
+        return {**asdict(self), "rows": rows}
 
 
 def compare_settings(
     job: Job,
-    kernel: Kernel | None,
+    kernel: Kernel,
     against: Sequence[str | Sequence[str]],
     *,
     base: Sequence[str] = (),
-    measuring: Measuring | None = None,
     limits: Limits = Limits(),  # noqa: B008  frozen
     progress: Callable[[str], object] = lambda words: None,
 ) -> Compared:
@@ -134,9 +101,8 @@ def compare_settings(
         against: Sets of options, each as arguments ("-force-vector-width=8 -unroll-count=4", or a list).
             Each comes on top of the base's.
         base: The options of the base.
-        kernel: What is called; None where `measuring` has a command, which is run with each object instead.
-        measuring: How to measure. The seconds of the harness are for the first measurement, and for the
-            second one of each that was faster in the first.
+        kernel: What is called. The seconds of its harness are for the first measurement, and for the second
+            one of each that was faster in the first.
         limits: What one compilation may take.
         progress: Is told what is under way.
 
@@ -144,7 +110,6 @@ def compare_settings(
     Ctrl-C once the first measurement is done; OptctxError if the base cannot be compiled or run, for
     options that LLVM does not know, and for a set that says nothing else than the base.
     """
-    measuring = measuring or Measuring()
     own = arguments(base, job.image)
     sets = [_more(own, each, job.image) for each in against]
     progress("compiling")
@@ -159,7 +124,7 @@ def compare_settings(
         for place, answer in enumerate(answers)
         if answer.error is None and answer.code != plain.code
     }
-    bench, limit = measuring.bench(plain.code, kernel), (kernel.harness if kernel else Harness()).seconds
+    bench, limit = Bench(plain.code, kernel), kernel.harness.seconds
     progress("measuring")
     found = bench.measure(candidates, seconds=limit)
     rows = []
@@ -167,7 +132,6 @@ def compare_settings(
         timing = found.candidates.get(str(place)) or Timing(_outcome(answer))
         same = str(place) not in candidates and answer.error is None
         rows.append(Row(options, timing, same, faster=str(place) in found.faster()))
-    shared = found.noise, measuring.command
     gains = [(place, row.timing.ratio) for place, row in enumerate(rows) if row.faster and row.timing.ratio]
     try:
         for place, ratio in gains:
@@ -175,8 +139,16 @@ def compare_settings(
             again = bench.confirm(candidates[str(place)], ratio, seconds=limit, seed=place + 1)
             rows[place] = replace(rows[place], confirmation=again)
     except KeyboardInterrupt:
-        raise Interrupted(Compared(own, found.base, tuple(rows), *shared)) from None
-    return Compared(own, found.base, tuple(rows), *shared)
+        raise Interrupted(Compared(own, found.base, tuple(rows), found.noise)) from None
+    return Compared(own, found.base, tuple(rows), found.noise)
+
+
+def _shown(seconds: Interval | None) -> str:
+    """Write the time of one call in a unit that suits it."""
+    if seconds is None:
+        return ""
+    size, unit = time_unit(seconds.middle)
+    return f"{seconds.middle / size:.4g} {unit} ({seconds.low / size:.4g} to {seconds.high / size:.4g})"
 
 
 def _more(base: tuple[str, ...], against: str | Sequence[str], image: Image | None) -> tuple[str, ...]:

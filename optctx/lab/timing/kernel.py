@@ -19,9 +19,9 @@ import re
 import runpy
 import traceback
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
-from msgspec import Struct
+from msgspec import Meta, Struct, convert
 
 from optctx.compiling import Job, check_readable
 from optctx.errors import OptctxError, shown
@@ -46,16 +46,19 @@ _PLAIN = {
 _PLAIN |= {"default", "hidden", "protected", "noundef", "zeroext", "signext", "range", "nofpclass"}
 
 
+_Bound = Annotated[float, Meta(ge=0)]
+
+
 class Harness(Struct, frozen=True):
     """What a harness says beside its arguments. `gives`: whether it has some; `file`: "" for none."""
 
     file: str = ""
     entry: str = ""
     gives: bool = False
-    relative: float = 0.0
-    absolute: float = 0.0
-    repeat: int | None = None
-    seconds: float = 5.0
+    relative: _Bound = 0.0
+    absolute: _Bound = 0.0
+    repeat: Annotated[int, Meta(gt=0)] | None = None
+    seconds: Annotated[float, Meta(gt=0, lt=1e9)] = 5.0
 
 
 class Kernel(Struct, frozen=True):
@@ -95,6 +98,12 @@ class NoHarnessError(OptctxError):
 def harness_beside(file: str) -> str:
     """Where a harness for a file is looked for; "" for standard input."""
     return "" if file == "-" else f"{os.path.splitext(file)[0]}_harness.py"
+
+
+def has_harness(file: str) -> bool:
+    """Whether one lies beside a file. An empty one is what a shell has made for the harness to fill in."""
+    place = harness_beside(file)
+    return os.path.exists(place) and os.path.getsize(place) > 0
 
 
 def find_kernel(job: Job, harness: Harness, file: str) -> Kernel:
@@ -236,23 +245,15 @@ def _to_fill_in(kernel: Kernel, names: Sequence[str]) -> str:
 def read_harness(_: object, file: str) -> Harness:
     """What a harness says. Raises OptctxError for a file that is none."""
     told = run_harness(file)
-    entry, repeat, tolerance = told.get("entry", ""), told.get("repeat"), told.get("tolerance", 0.0)
-    seconds = told.get("seconds", 5.0)
     if not callable(told.get("arguments", list)):
         raise _unusable(file, f"expected a function `arguments`, found {shown(told['arguments'])}")
-    if not (isinstance(seconds, int | float) and 0 < seconds < 1e9):
-        raise _unusable(file, f"expected `seconds` as a number above 0, found {shown(seconds)}")
-    if not isinstance(entry, str):
-        raise _unusable(file, f"expected `entry` as text, found {shown(entry)}")
-    if repeat is not None and not (type(repeat) is int and repeat > 0):
-        raise _unusable(file, f"expected `repeat` as a number above 0, found {shown(repeat)}")
-    bounds = list(tolerance) if isinstance(tolerance, list | tuple) else [tolerance]
-    if len(bounds) > 2 or not all(isinstance(each, int | float) and 0 <= each < 1e308 for each in bounds):
-        raise _unusable(
-            file, f"expected `tolerance` as one or two numbers, 0 or more, found {shown(tolerance)}"
-        )
-    relative, absolute = [*map(float, bounds), 0.0, 0.0][:2]
-    return Harness(file, entry, "arguments" in told, relative, absolute, repeat, float(seconds))
+    tolerance = told.get("tolerance", 0.0)
+    try:
+        relative, absolute = tolerance if isinstance(tolerance, tuple) else (tolerance, 0.0)
+        own = {"file": file, "gives": "arguments" in told, "relative": relative, "absolute": absolute}
+        return convert({**told, **own}, Harness)
+    except ValueError as error:  # msgspec's, or of a tuple of another length
+        raise _unusable(file, str(error)) from None
 
 
 def run_harness(file: str) -> dict[str, Any]:
@@ -283,19 +284,11 @@ def unfit(kernel: Kernel, place: int, problem: str) -> OptctxError:
 def _told(file: str, call: Callable[[], Any]) -> Any:
     try:
         return call()
-    except OSError as error:
-        if error.filename == file:
-            raise _unusable(file, error.strerror or str(error)) from None
-        raise _raised(file, error) from None
     except (Exception, SystemExit) as error:
-        raise _raised(file, error) from None
-
-
-def _raised(file: str, error: BaseException) -> OptctxError:
-    lines = [each.lineno for each in traceback.extract_tb(error.__traceback__) if each.filename == file]
-    line = error.lineno if isinstance(error, SyntaxError) else next(reversed(lines), None)
-    where = f" in line {line}" if line else ""
-    return _unusable(file, f"it raises {type(error).__name__}{where}: {error}")
+        lines = [each.lineno for each in traceback.extract_tb(error.__traceback__) if each.filename == file]
+        line = error.lineno if isinstance(error, SyntaxError) else next(reversed(lines), None)
+        where = f" in line {line}" if line else ""
+        raise _unusable(file, f"it raises {type(error).__name__}{where}: {error}") from None
 
 
 def _unusable(file: str, problem: str) -> OptctxError:

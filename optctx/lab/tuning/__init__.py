@@ -3,26 +3,16 @@
 from optctx.lab.outcome import Limits
 from optctx.lab.space import Choices, Dimension, Integers, Space, parse_space
 from optctx.lab.trial import Goal, Trial
-from optctx.lab.tuning.objectives import (
-    Command,
-    CompilationTime,
-    Function,
-    Instructions,
-    Objective,
-    RunTime,
-    Size,
-)
+from optctx.lab.tuning.objectives import Command, CompilationTime, Instructions, Objective, RunTime, Size
 from optctx.lab.tuning.propose import propose
 from optctx.lab.tuning.results import Tuned
-from optctx.lab.tuning.search import Search
-from optctx.lab.tuning.tuning import tune
+from optctx.lab.tuning.tuning import Search, tune
 
 __all__ = [
     "Choices",
     "Command",
     "CompilationTime",
     "Dimension",
-    "Function",
     "Goal",
     "Instructions",
     "Integers",

@@ -1,89 +1,98 @@
-"""From compilations to trials: the figures of every objective, those that run something among them."""
+"""The candidates of a search: a helper process compiles them, and this one gives them their figures."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
-from optctx.lab.experiment import Plan
+from optctx.lab.experiment import Asked, Experiment, Plan
 from optctx.lab.outcome import Answer, trial_of
-from optctx.lab.space import PASSES
+from optctx.lab.space import PASSES, overrides_of
 from optctx.lab.trial import Trial
-from optctx.lab.tuning.evaluate import Candidate
-from optctx.lab.tuning.objectives import Found, Measure, Measured, Objective, Static
+from optctx.lab.tuning.objectives import Found, Measure, Measured, Objective
 
 
-class Assessor:
-    """Gives compilations their figures. Equal objects are run once."""
+@dataclass(frozen=True)
+class Candidate:
+    """What one trial tries. `point`: (dimension, text of its value) for the dimensions that count."""
 
-    def __init__(self, plan: Plan, objectives: Sequence[Objective]) -> None:
-        self._plan = plan
-        self._measured = [each for each in objectives if isinstance(each, Measured)]
-        self._objectives = objectives
-        self.base = b""
-        """What is measured against."""
-        self._measures: list[tuple[Measured, Measure]] = []
-        self._found: dict[str, dict[str, Found]] = {}  # by digest and objective
+    number: int
+    point: tuple[tuple[str, str], ...]
 
     @property
-    def measures(self) -> bool:
-        """Whether anything is run."""
-        return bool(self._measured)
+    def options(self) -> dict[str, str]:
+        """What it sets."""
+        return overrides_of(dict(self.point))
 
-    def measure_against(self, base: Answer) -> None:
-        """Say what is measured against."""
-        self.base = base.code
-        self._measures = [(each, each.against(base.code)) for each in self._measured]
+    def pipeline(self, plan: Plan) -> str:
+        return dict(self.point).get(PASSES, plan.pipelines[0])
 
-    def trials(self, compiled: Sequence[tuple[Candidate, Answer]]) -> list[Trial]:
+
+BASE = Candidate(-1, ())
+
+
+class Assessor(Experiment):
+    """Compiles candidates on threads of a helper process, as a sweep does, and measures on this machine.
+
+    A context manager. Equal objects are run once.
+    """
+
+    def __init__(self, plan: Plan, objective: Objective) -> None:
+        super().__init__()
+        self.plan, self.objective = plan, objective
+        self.base = b""
+        """What is measured against."""
+        self._measure: Measure = lambda objects: {}
+        self._found: dict[str, Found] = {}  # by digest
+
+    def begin(self) -> tuple[Answer, Trial]:
+        """Compile with no option of the space set, and measure that. The trial may have no figure.
+
+        Raises OptctxError for what LLVM does not take at all, and for a base that cannot be measured.
+        """
+        self.prepare(self.plan)
+        answer, *_ = self.bases()  # each pipeline's own: their time limits are relative to these
+        answer = replace(answer, number=BASE.number)
+        if answer.state == "ok" and isinstance(self.objective, Measured):
+            self.base, self._measure = answer.code, self.objective.against(answer.code)
+        (trial,) = self.assessed([(BASE, answer)])
+        return answer, trial
+
+    def submit(self, candidate: Candidate) -> None:
+        """Have a candidate compiled. `answers` has the answers under the numbers of candidates."""
+        place = self.plan.pipelines.index(candidate.pipeline(self.plan))
+        self.ask([(candidate.number, Asked(place, candidate.options))])
+
+    def know(self, trials: Iterable[Trial]) -> None:
+        """Take what trials of an earlier run gave: their objects are not run again."""
+        for trial in trials:
+            if trial.digest and isinstance(self.objective, Measured):
+                figure = trial.objectives.get(self.objective.name, math.nan)
+                times = {name: each for name, each in trial.attributes.items() if name == "time"}
+                self._found.setdefault(trial.digest, Found(trial.state, figure, trial.error, times))
+
+    def assessed(self, compiled: Sequence[tuple[Candidate, Answer]]) -> list[Trial]:
         """The trials of compilations, in their order."""
         new = {
             answer.digest: answer.code
             for _, answer in compiled
             if answer.state == "ok" and answer.digest not in self._found
         }
-        for objective, measure in self._measures if new else ():
-            for digest, found in measure(new).items():
-                self._found.setdefault(digest, {})[objective.goal.name] = found
+        if new:
+            self._found |= self._measure(new)
         return [self._trial(candidate, answer) for candidate, answer in compiled]
-
-    def know(self, trials: Iterable[Trial]) -> None:
-        """Take what trials of an earlier run gave: their objects are not run again."""
-        for trial in trials:
-            found = {each.goal.name: self._known(trial, each.goal.name) for each in self._measured}
-            # Of several objectives it is not kept which one a trial without figures is without.
-            if trial.digest and (trial.state == "ok" or len(self._objectives) == 1):
-                self._found.setdefault(trial.digest, found)
-
-    @staticmethod
-    def _known(trial: Trial, name: str) -> Found:
-        attributes = {each: trial.attributes[each] for each in ("time",) if each in trial.attributes}
-        return Found(trial.state, trial.objectives.get(name, math.nan), trial.error, attributes)
 
     def _trial(self, candidate: Candidate, answer: Answer) -> Trial:
         options = {name: text for name, text in candidate.point if name != PASSES}
-        trial = trial_of(answer, candidate.number, options, passes=candidate.pipeline(self._plan))
-        if answer.state != "ok":
-            return trial
-        attributes = dict(trial.attributes)
-        figures = {}
-        for objective in self._objectives:
-            found = self._figure(objective, answer)
-            attributes.update(found.attributes)
-            if found.state != "ok":
-                return replace(trial, state=found.state, error=found.error, attributes=attributes)
-            figures[objective.goal.name] = found.figure
-        return replace(trial, objectives=figures, attributes=attributes)
-
-    def _figure(self, objective: Objective, answer: Answer) -> Found:
-        if not isinstance(objective, Static):
-            return self._found[answer.digest][objective.goal.name]
-        try:
-            figure = float(objective.figure(answer))
-        except Exception as error:  # of a function of the caller's
-            words = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-            return Found("failed", error=words)
-        if not math.isfinite(figure):
-            return Found("failed", error=f"the objective {objective.goal.name!r} gave {figure}")
-        return Found("ok", figure)
+        goal, passes = self.objective.goal, candidate.pipeline(self.plan)
+        if answer.state != "ok" or not isinstance(self.objective, Measured):
+            return trial_of(answer, candidate.number, options, goal, passes=passes)
+        trial, found = trial_of(answer, candidate.number, options, passes=passes), self._found[answer.digest]
+        return replace(
+            trial,
+            state=found.state,
+            objectives={goal.name: found.figure} if found.state == "ok" else {},
+            error=found.error,
+            attributes={**trial.attributes, **found.attributes},
+        )

@@ -1,34 +1,29 @@
-"""What a search goes by: figures of each compilation, or of what it runs."""
+"""What a search goes by: a figure of each compilation, or of what it runs."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, field, fields
 from typing import Any, ClassVar
 
 from optctx.children.death import End
-from optctx.compiling import Emit
 from optctx.errors import OptctxError, shown
-from optctx.lab.outcome import Answer
 from optctx.lab.program import NoNumberError, Program
-from optctx.lab.timing import Bench, Confirmation, Interval, Kernel, KernelBench, Timing
+from optctx.lab.timing import Bench, Confirmation, Interval, Kernel, Timing
 from optctx.lab.trial import FIGURES, Direction, Goal, Trial, direction_of
 
-_DECIMALS = 6
-_ENDS = ("middle", "low", "high")  # of an interval
 _SAME = 0.99  # the ratio, and the end of its interval, of what is as fast
 _SURELY = 0.97
 
 
 @dataclass(frozen=True)
 class Objective:
-    """A figure to search by. `wants`: what it needs of a compilation, beside figures."""
+    """A figure to search by: one of those that each compilation gives by itself, or a `Measured` one."""
 
     direction: Direction = "minimise"
     name: ClassVar[str]
     unit: ClassVar[str] = ""
-    wants: ClassVar[Emit | None] = None
     confirmed: ClassVar[bool] = False  # whether the best figure counts only after a second check
 
     @property
@@ -38,64 +33,28 @@ class Objective:
     @property
     def identity(self) -> str:
         """All that its figures depend on, for a study that goes on."""
-        return f"{self.goal.name}: {self.direction}"
+        return f"{self.name}: {self.direction}"
 
 
 @dataclass(frozen=True)
-class Static(Objective):
-    """One that a compilation gives by itself."""
-
-    def figure(self, answer: Answer) -> float:
-        """Of a compilation in state "ok". What it raises is the error of the trial."""
-        return answer.figures[self.name]
-
-
-@dataclass(frozen=True)
-class Size(Static):
+class Size(Objective):
     """Bytes of the object."""
 
     name: ClassVar[str] = "size"
 
 
 @dataclass(frozen=True)
-class Instructions(Static):
+class Instructions(Objective):
     """Instructions of IR after the passes."""
 
     name: ClassVar[str] = "instructions"
 
 
 @dataclass(frozen=True)
-class CompilationTime(Static):
+class CompilationTime(Objective):
     """Wall time of parsing, passes and emission: the least of three, one compilation at a time."""
 
     name: ClassVar[str] = "compile-time"
-
-
-@dataclass(frozen=True)
-class Function(Static):
-    """A Python function of the object's bytes and of the IR's text after the passes.
-
-    It is called in the process that searches, on the thread that searches. What it raises is the error of the
-    trial, and so is a result that is no finite number.
-    """
-
-    function: Callable[[bytes, str], float] = lambda code, ir: 0.0
-    label: str = "function"
-    name: ClassVar[str] = "function"
-    wants: ClassVar[Emit | None] = "both"
-
-    @property
-    def goal(self) -> Goal:
-        return Goal(self.label, "", self.direction)
-
-    def figure(self, answer: Answer) -> float:
-        return self.function(answer.code, answer.ir or "")
-
-
-def emit_for(objectives: Sequence[Objective]) -> Emit | None:
-    """What compilations have to give for these objectives; None for figures alone."""
-    wants = {each.wants for each in objectives}
-    return "both" if "both" in wants else "object" if "object" in wants else None
 
 
 @dataclass(frozen=True)
@@ -115,8 +74,6 @@ Measure = Callable[[Mapping[str, bytes]], dict[str, Found]]
 @dataclass(frozen=True)
 class Measured(Objective):
     """One that runs what was compiled, on this machine, while nothing is compiled."""
-
-    wants: ClassVar[Emit | None] = "object"
 
     def against(self, base: bytes) -> Measure:
         """What measures candidates against a base. It raises OptctxError if the base cannot be run."""
@@ -148,15 +105,12 @@ class RunTime(Measured):
         return f"{super().identity}, {self.kernel.identity}"
 
     def against(self, base: bytes) -> Measure:
-        bench = self._bench(base)
+        bench = Bench(base, self.kernel)
         return lambda candidates: self._measure(bench, candidates)
 
     def confirm(self, base: bytes, code: bytes, first: Interval, seed: int) -> Confirmation:
         """Check a candidate once more, whose ratio was `first`."""
-        return self._bench(base).confirm(code, first, seconds=self.kernel.harness.seconds, seed=seed)
-
-    def _bench(self, base: bytes) -> Bench:
-        return KernelBench(base, self.kernel)
+        return Bench(base, self.kernel).confirm(code, first, seconds=self.kernel.harness.seconds, seed=seed)
 
     def _measure(self, bench: Bench, candidates: Mapping[str, bytes]) -> dict[str, Found]:
         measurement = bench.measure(candidates, seconds=self.kernel.harness.seconds)
@@ -167,12 +121,9 @@ class RunTime(Measured):
     def _found(self, timing: Timing, noise: Interval) -> Found:
         if timing.ratio is None or timing.seconds is None:
             return Found(timing.outcome.state, error=timing.outcome.error)
-        attributes = {
-            "seconds": _numbers(timing.seconds, 1e9),
-            "ratio": _numbers(timing.ratio),
-            "noise": _numbers(noise),
-        }
-        return Found("ok", 1 / timing.ratio.middle, attributes={"time": attributes})
+        intervals = {"seconds": timing.seconds, "ratio": timing.ratio, "noise": noise}
+        times = {name: asdict(each) for name, each in intervals.items()}
+        return Found("ok", 1 / timing.ratio.middle, attributes={"time": times})
 
 
 @dataclass(frozen=True)
@@ -229,16 +180,4 @@ def as_fast(found: Found) -> bool:
 def interval_of(measured: Trial | Found, name: str) -> Interval | None:
     """One of the intervals that a run time was kept with: "seconds", "ratio" or "noise". None for none."""
     times = measured.attributes.get("time")
-    numbers = times.get(name) if isinstance(times, dict) else None
-    if not isinstance(numbers, dict):
-        return None
-    ends = [numbers.get(each) for each in _ENDS]
-    if not all(isinstance(each, float | int) and math.isfinite(each) and each > 0 for each in ends):
-        return None
-    return Interval(*map(float, ends))  # type: ignore[arg-type]
-
-
-def _numbers(interval: Interval, scale: float = 1.0) -> dict[str, float]:
-    """For JSON."""
-    digits = _DECIMALS + int(math.log10(scale))
-    return {name: round(getattr(interval, name), digits) for name in _ENDS}
+    return None if times is None else Interval(**times[name])

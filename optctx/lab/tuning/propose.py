@@ -2,28 +2,22 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Collection, Sequence
-from itertools import chain
 
 from optctx import Option, registry
 from optctx.compiling import Job
 from optctx.compiling.facts import trusted
 from optctx.errors import Interrupted, OptctxError
-from optctx.lab.experiment import Asked
 from optctx.lab.outcome import Limits
 from optctx.lab.rank import Effect, rank
-from optctx.lab.space import DEFAULT, Choices, Dimension, Space
-from optctx.lab.tuning.evaluate import Evaluator, search_plan
-from optctx.lab.tuning.objectives import Found, Measured, Objective, Size
+from optctx.lab.space import DEFAULT, Choices, Dimension
+from optctx.lab.tuning.objectives import Measured, Objective, Size
 
 _NUMBERS = ("int", "uint", "int64", "uint64")
 _POWERS = tuple(str(1 << place) for place in range(11))  # 1 to 1024
 _TUNING = "tuning"  # the `Option.trust` of options that do no more than change the code
 _RANKED = ("size", "instructions")
 _COMPILATIONS = 200  # of a ranking: the largest effects are found first
-_BLOCK = 8  # candidates that are measured together
-_MEASURED = 3  # objects of one option that are measured
 
 
 def propose(
@@ -44,18 +38,18 @@ def propose(
     the objective better come first, the largest effect first; the others may do so with other values, or
     together. An option has both values of a bool, every choice of an enum, powers of two and what was tried
     for a number, and "default"; values that crashed or did not end are left out. For an objective that runs
-    the code, twice `count` are taken by their effect on the size, up to three objects of each are run, and
-    those with the best figures stay.
+    the code, it goes by the largest effects on the size.
 
     Raises OptctxError as `rank` does, and if no option changes the output.
     """
     goal = objective.goal if objective.name in _RANKED else Size().goal
-    others = [name for name, option in registry(job.image).items() if option.trust != _TUNING]
+    options = registry(job.image).items()
+    tuning = [name for name, option in options if option.trust == _TUNING and name not in exclude]
     try:
         ranking = rank(
             job,
             by=f"{goal.name}:{goal.direction[:3]}",
-            exclude=(*others, *exclude),
+            only=tuning,
             trials=trials,
             seconds=seconds,
             limits=limits,
@@ -63,60 +57,25 @@ def propose(
         )
     except Interrupted:  # a ranking of some options proposes nothing
         raise KeyboardInterrupt from None
+
+    def change(effect: Effect) -> float:  # the largest for the better, below 0; or 0
+        done = [trial for trial in effect.trials if trial.state == "ok"]
+        return min(0.0, *(goal.sign * ranking.change(trial, goal.name) for trial in done))
+
     effects = ranking.changing
     if not isinstance(objective, Measured):
-
-        def change(effect: Effect) -> float:  # the largest for the better, below 0; or 0
-            done = [trial for trial in effect.trials if trial.state == "ok"]
-            return min(0.0, *(goal.sign * ranking.change(trial, goal.name) for trial in done))
-
         effects = sorted(effects, key=change)
-    wanted = 2 * count if isinstance(objective, Measured) else count
     dimensions: list[Dimension] = []
     for effect in effects:
         option = registry(job.image)[effect.option]
         texts = [text for text in _texts(option, effect) if trusted(option.name, text, job.image)]
-        if texts and len(dimensions) < wanted:
+        if texts and len(dimensions) < count:
             dimensions.append(Dimension(option.name, Choices((DEFAULT, *dict.fromkeys(texts)))))
     if not dimensions:
         raise OptctxError(
             "there is nothing to propose: no option that this compilation reads changes its output"
         )
-    if isinstance(objective, Measured) and len(dimensions) > 1:
-        return _fastest(job, dimensions, objective, limits.within(seconds))[:count]
     return dimensions
-
-
-def _fastest(
-    job: Job, dimensions: Sequence[Dimension], objective: Measured, limits: Limits
-) -> list[Dimension]:
-    """The dimensions by the best figure that one of their values gives alone, the best first."""
-    points = [(each.name, text) for each in dimensions for text in each.values.ends if text != DEFAULT]
-    codes: dict[str, dict[str, bytes]] = {each.name: {} for each in dimensions}  # by digest
-    with Evaluator() as evaluator:
-        base = evaluator.base(search_plan(job, Space.of(dimensions, job.image), limits, emit="object"))
-        evaluator.ask((number, Asked(0, {name: text})) for number, (name, text) in enumerate(points))
-        answers = sorted(chain.from_iterable(iter(evaluator.answers, [])), key=lambda each: each.number)
-    for answer in answers:
-        if answer.state == "ok" and answer.digest != base.digest:
-            codes[points[answer.number][0]][answer.digest] = answer.code
-    for name, own in codes.items():  # the smallest object, the largest, and some between them
-        ordered = sorted(own, key=lambda digest: (len(own[digest]), digest))
-        step = max(1, len(ordered) - 1) / (_MEASURED - 1)
-        places = {round(step * place) for place in range(_MEASURED)}
-        codes[name] = {digest: own[digest] for place, digest in enumerate(ordered) if place in places}
-    left = list({digest: code for own in codes.values() for digest, code in own.items()}.items())
-    found: dict[str, Found] = {}
-    measure = objective.against(base.code)
-    for start in range(0, len(left), _BLOCK):
-        found |= measure(dict(left[start : start + _BLOCK]))
-    sign = objective.goal.sign
-    figures = {digest: sign * each.figure for digest, each in found.items() if each.state == "ok"}
-
-    def best(dimension: Dimension) -> float:
-        return min((figures.get(each, math.inf) for each in codes[dimension.name]), default=math.inf)
-
-    return sorted(dimensions, key=best)
 
 
 def _texts(option: Option, effect: Effect) -> Sequence[str]:

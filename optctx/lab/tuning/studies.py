@@ -11,9 +11,8 @@ import importlib
 import os
 import platform
 import secrets
-import stat
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -23,7 +22,6 @@ import msgspec
 from optctx.errors import EndedEarlyError, OptctxError, shown
 from optctx.lab.space import Space
 from optctx.lab.trial import Goal, Trial, check_identity
-from optctx.outputs import hindrance
 
 if TYPE_CHECKING:
     import optuna
@@ -86,31 +84,25 @@ class Storage:
             return "this process's memory"
         return shown(self.place if self.is_file else self.place.split("@")[-1])
 
-    def study(self, name: str, goals: Sequence[Goal], identity: Mapping[str, Any]) -> Study:
+    def study(self, name: str, goal: Goal, identity: Mapping[str, Any]) -> Study:
         """Make a study, or continue it. Raises OptctxError for one of something else."""
-        study, own = self.do(lambda: self._made(name, goals, identity))
+        study, own = self.do(lambda: self._made(name, goal, identity))
         where = f"the study {shown(name)} in {self.named}"
         if not isinstance(own, dict):
             raise OptctxError(f"cannot resume from {where}: optctx has not made it; {_REMEDY}")
         check_identity(identity, own, where, _REMEDY)
         return Study(self, study)
 
-    def _made(
-        self, name: str, goals: Sequence[Goal], identity: Mapping[str, Any]
-    ) -> tuple[optuna.Study, Any]:
+    def _made(self, name: str, goal: Goal, identity: Mapping[str, Any]) -> tuple[optuna.Study, Any]:
         """The study, and what it says that it is one of."""
         import optuna
 
-        storage, kinds = self._opened(), optuna.study.StudyDirection
-        if name in optuna.get_all_study_names(storage):  # otherwise a journal has a line for each try
-            found = optuna.load_study(study_name=name, storage=storage)
-        else:
-            found = optuna.create_study(
-                storage=storage,
-                study_name=name,
-                directions=[kinds.MINIMIZE if goal.sign > 0 else kinds.MAXIMIZE for goal in goals],
-                load_if_exists=True,
-            )
+        found = self._existing(name) or optuna.create_study(
+            storage=self._opened(),
+            study_name=name,
+            direction="minimize" if goal.sign > 0 else "maximize",
+            load_if_exists=True,
+        )
         if not found.user_attrs and not found.get_trials(deepcopy=False):
             found.set_user_attr(_NAME, identity)
         return found, found.user_attrs.get(_NAME)
@@ -119,16 +111,17 @@ class Storage:
         """What an existing study is one of; None if there is none. Makes nothing."""
         if self.place is None or (self.is_file and not os.path.exists(self.place)):
             return None
-        own = self.do(lambda: self._attribute(name))
+        study = self.do(lambda: self._existing(name))
+        own = None if study is None else self.do(lambda: study.user_attrs.get(_NAME))
         return own if isinstance(own, dict) else None
 
-    def _attribute(self, name: str) -> Any:
+    def _existing(self, name: str) -> optuna.Study | None:
+        """The study of that name, if there is one: to try would leave a line in a journal."""
         import optuna
 
         storage = self._opened()
-        if name not in optuna.get_all_study_names(storage):
-            return None
-        return optuna.load_study(study_name=name, storage=storage).user_attrs.get(_NAME)
+        known = name in optuna.get_all_study_names(storage)
+        return optuna.load_study(study_name=name, storage=storage) if known else None
 
     def close(self) -> None:
         """Close the connections, which Optuna leaves to the collector, and end the thread."""
@@ -180,10 +173,6 @@ def _journal(path: str) -> BaseStorage:
     from optuna.storages import JournalStorage
     from optuna.storages.journal import JournalFileBackend, JournalFileSymlinkLock
 
-    if os.path.exists(path) and not stat.S_ISREG(os.stat(path).st_mode):
-        raise OptctxError(f"cannot use the storage {shown(path)}: it is not a regular file")
-    if problem := hindrance(path):
-        raise OptctxError(f"cannot use the storage {shown(path)}: {problem}")
     lock = JournalFileSymlinkLock(path)
     lock.acquire()
     try:
@@ -231,8 +220,8 @@ class Study:
 
         return self.storage.do(ask)
 
-    def tell(self, asked: optuna.Trial, trial: Trial, goals: Sequence[Goal]) -> bool:
-        """Keep a trial. Returns whether it counts: one that another process took for lost does not.
+    def tell(self, asked: optuna.Trial, trial: Trial, goal: str) -> bool:
+        """Keep a trial, with its figure. Returns whether it counts: not if another process took it for lost.
 
         A sampler learns to avoid what is pruned, and ignores what fails: so a crash is pruned.
         """
@@ -243,7 +232,7 @@ class Study:
             with contextlib.suppress(UpdateFinishedTrialError):
                 asked.set_user_attr(_NAME, msgspec.to_builtins(trial))
                 if trial.state == "ok":
-                    self.study.tell(asked, [trial.objectives[goal.name] for goal in goals])
+                    self.study.tell(asked, trial.objectives[goal])
                 else:
                     self.study.tell(asked, state=TrialState.PRUNED)
                 return True
@@ -307,15 +296,15 @@ def _owner(process: int) -> str:
     """What tells a process from every other one, past ones too."""
     with open(f"/proc/{process}/stat", encoding="utf-8", errors="replace") as file:
         started = file.read().rpartition(")")[2].split()[19]
-    return f"{platform.node()} {os.readlink('/proc/self/ns/pid')} {process} {started}"
+    return f"{platform.node()} {process} {started}"
 
 
 def _is_gone(owner: str) -> bool:
     """Whether a process of this machine has ended. What another machine runs is not known."""
-    words = owner.split()[:4]
-    if len(words) != 4 or words[:2] != _owner(os.getpid()).split()[:2]:
+    node, _, process = owner.partition(" ")
+    if node != platform.node():
         return False
     try:
-        return _owner(int(words[2])).split() != words
-    except (OSError, ValueError):
+        return not owner.startswith(_owner(int(process.split()[0])))
+    except (OSError, ValueError, IndexError):
         return True

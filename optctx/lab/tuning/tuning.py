@@ -8,42 +8,100 @@ import math
 import platform
 import time
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from optctx import registry
+from optctx import OptionContext, registry
 from optctx.compiling import Job
 from optctx.errors import EndedEarlyError, Interrupted, OptctxError
-from optctx.lab.experiment import ByReads, Plan
+from optctx.lab.experiment import ByReads, Plan, make_plan
 from optctx.lab.outcome import Answer, Limits
+from optctx.lab.settings import checked, positive, setting
+from optctx.lab.settings import seconds as read_seconds
 from optctx.lab.space import PASSES, Space
 from optctx.lab.timing.bench import processor_model
-from optctx.lab.trial import Goal, Trial, identity_of, versions
-from optctx.lab.tuning.assess import Assessor
-from optctx.lab.tuning.evaluate import BASE, Candidate, Evaluator, search_plan
-from optctx.lab.tuning.objectives import CompilationTime, Objective, RunTime, Size, emit_for
+from optctx.lab.trial import Trial, identity_of, versions
+from optctx.lab.tuning.assess import BASE, Assessor, Candidate
+from optctx.lab.tuning.objectives import CompilationTime, Measured, Objective, RunTime, Size
 from optctx.lab.tuning.results import INTERRUPTED, Tuned
-from optctx.lab.tuning.search import Search
 from optctx.lab.tuning.studies import Storage, Study, need_optuna
 from optctx.lab.tuning.winner import Winner
 from optctx.wording import counted
 
 if TYPE_CHECKING:
     import optuna
+    from optuna.samplers import BaseSampler
 
+_TRIALS = 100  # where no limit is given
+_LARGEST_GRID = 1_000_000  # points, which are held in memory
 _WINDOW = 8  # trials under way at once, of which a sampler knows no figures yet
 _REPEATS = 3  # compilations whose time counts
 
 _ENDS = {"failed": "does not compile", "crashed": "crashes LLVM", "timed out": "takes too long"}
 
 
+@dataclass(frozen=True)
+class Search:
+    """How a space is searched. The first limit that is reached ends it; a trial that runs then is finished.
+    No compilation takes longer than `seconds`.
+
+    `sampler`: one of Optuna's; None is a grid if `trials` are enough for every point, and otherwise TPE. That
+    chooses the same points each time that one process searches from the beginning, on any number of threads.
+    `trials` are those of the whole study, earlier runs among them; 100, if no other limit is given. `seconds`
+    are of this run.
+
+    Raises OptctxError for a value that cannot be used.
+    """
+
+    title: ClassVar[str] = "search"
+    sampler: BaseSampler | None = None
+    trials: int | None = setting(
+        None,
+        f"trials of the whole study ({_TRIALS}, without another limit)",
+        metavar="N",
+        read=positive,
+    )
+    seconds: float | None = setting(
+        None,
+        "time for this run; no compilation takes longer, the base's neither",
+        metavar="S",
+        read=read_seconds,
+    )
+
+    def __post_init__(self) -> None:
+        checked(self)
+
+    @property
+    def most(self) -> int | None:
+        """Trials of the whole study; None if time alone ends it."""
+        return self.trials if self.trials is not None or self.seconds is not None else _TRIALS
+
+    def is_grid(self, space: Space) -> bool:
+        """Whether every point is tried: the trials are enough for that."""
+        return self.sampler is None and space.count <= min(self.most or 0, _LARGEST_GRID)
+
+    def make_sampler(self, space: Space, begun: int) -> BaseSampler:
+        """Make Optuna's sampler for a study in which `begun` trials run or have ended."""
+        from optuna import samplers
+
+        if self.sampler is not None:
+            return self.sampler
+        if not self.is_grid(space):
+            return samplers.TPESampler(seed=begun)  # with that of the beginning, its points would come again
+
+        class Grid(samplers.GridSampler):
+            def after_trial(self, *given: Any) -> None:
+                """Stop nothing: only `Study.optimize` can be stopped."""
+
+        return Grid({each.name: list(each.values.each()) for each in space.dimensions}, seed=0)
+
+
 def tune(
     job: Job,
     space: Space,
-    objectives: Sequence[Objective] = (Size(),),
-    search: Search = Search(),  # noqa: B008  frozen
+    objective: Objective = Size(),  # noqa: B008  frozen
+    search: Search = Search(),
     *,
     storage: str | None = None,
     study: str = "optctx",
@@ -59,7 +117,7 @@ def tune(
     Args:
         job: What to compile. Its `options` and `emit` are ignored.
         space: The options to vary, and their values.
-        objectives: What to search by. Several give a Pareto front (`Tuned.front`).
+        objective: What to search by.
         search: How, and until when.
         storage: Where Optuna keeps the study: a file, for its journal, or the URL of a database. By default
             the memory of this process. A study that is there goes on; several processes can work on one.
@@ -76,55 +134,38 @@ def tune(
         Interrupted: Ctrl-C once the base is compiled. Its `partial` is the result so far.
     """
     need_optuna()
-    objectives = _distinct(objectives)
     if not space.dimensions:
         raise OptctxError("there is nothing to search: give options with --try NAME=VALUES")
-    timed = any(isinstance(each, CompilationTime) for each in objectives)
+    timed = isinstance(objective, CompilationTime)
     limits = limits.within(search.seconds)
     options = registry(job.image)
     targets = {name: options[name].alias_of or name for name in space.names if name != PASSES}
-    plan = search_plan(
-        job,
-        space,
-        replace(limits, jobs=1) if timed else limits,
-        emit=emit_for(objectives),
-        noted=targets.values(),
+    limits = replace(limits, jobs=1) if timed else limits
+    job, base = replace(job, emit="object"), OptionContext(image=job.image)
+    plan = replace(
+        make_plan(job, limits, base, space.pipelines),
+        output=isinstance(objective, Measured),
+        noted=tuple(targets.values()),
         repeats=_REPEATS if timed else 1,
     )
-    opened = Storage(storage)
-    goals = [each.goal for each in objectives]
-    with ExitStack() as stack:
-        stack.callback(opened.close)
-        found = opened.study(study, goals, _identity(job, plan, space, objectives))
-        evaluator = stack.enter_context(Evaluator())
-        assessor = Assessor(plan, objectives)
-        run = _Run(plan, space, objectives, search, found, evaluator, assessor, on_trial, ByReads(targets))
-        return run.run()
+    identity = _identity(plan, space, objective)
+    known = ByReads[Answer](targets)
+    with contextlib.closing(Storage(storage)) as opened:
+        found = opened.study(study, objective.goal, identity)
+        with Assessor(plan, objective) as assessor:
+            return _Run(space, search, found, assessor, on_trial, known).run()
 
 
-def _distinct(objectives: Sequence[Objective]) -> tuple[Objective, ...]:
-    names = [each.goal.name for each in objectives]
-    if not names:
-        raise OptctxError("there is nothing to search by: give an objective, such as size")
-    for name in names:
-        if names.count(name) > 1:
-            raise OptctxError(f"the objective {name!r} is given twice; give it once")
-    return tuple(objectives)
-
-
-def _identity(job: Job, plan: Plan, space: Space, objectives: Sequence[Objective]) -> Mapping[str, Any]:
+def _identity(plan: Plan, space: Space, objective: Objective) -> Mapping[str, Any]:
     """What a study is one of: it goes on only with the same."""
-    jobs = {str(place): replace(job, passes=each) for place, each in enumerate(plan.pipelines)}
-    more: dict[str, Any] = {}
     # Multiples of the base's time on one processor say nothing of another one.
-    if any(isinstance(each, RunTime) for each in objectives):
-        more["processor"] = processor_model()
+    more = {"processor": processor_model()} if isinstance(objective, RunTime) else {}
     return identity_of(
         "tune",
-        jobs,
+        plan.jobs,
         (plan.arguments, plan.attributes),
         space=space.texts(),
-        objectives=[each.identity for each in objectives],
+        objective=objective.identity,
         **more,
     )
 
@@ -140,12 +181,9 @@ class _Asked:
 
 @dataclass
 class _Run:
-    plan: Plan
     space: Space
-    objectives: Sequence[Objective]
     search: Search
     study: Study
-    evaluator: Evaluator
     assessor: Assessor
     on_trial: Callable[[Trial, int | None], None]
     known: ByReads[Answer]  # what equal compilations have given
@@ -158,9 +196,9 @@ class _Run:
     ended: str = ""
     winner: Winner | None = None
 
-    @property
-    def goals(self) -> tuple[Goal, ...]:
-        return tuple(each.goal for each in self.objectives)
+    def __post_init__(self) -> None:
+        self.plan, self.objective = self.assessor.plan, self.assessor.objective
+        self.measures = isinstance(self.objective, Measured)
 
     @property
     def total(self) -> int | None:
@@ -178,8 +216,7 @@ class _Run:
                 with contextlib.suppress(OptctxError):  # of a storage that fails
                     self._leave()
                 raise
-            if len(self.objectives) == 1:
-                self._find_winner(*self.objectives)
+            self._find_winner()
             self.ended = ended
         except KeyboardInterrupt:
             self.ended = INTERRUPTED
@@ -197,7 +234,7 @@ class _Run:
     def _result(self) -> Tuned:
         assert self.base is not None
         return Tuned(
-            goals=self.goals,
+            goal=self.objective.goal,
             base=self.base,
             trials=tuple(self.trials[number] for number in sorted(self.trials)),
             space=tuple(self.space.texts()),
@@ -219,10 +256,7 @@ class _Run:
 
     def _begin(self) -> None:
         """Compile and measure the base, and take what is in the study."""
-        answer = self.evaluator.base(self.plan)
-        if answer.state == "ok":
-            self.assessor.measure_against(answer)
-        (base,) = self.assessor.trials([(BASE, answer)])
+        answer, base = self.assessor.begin()
         if base.state != "ok":
             how = _ENDS.get(answer.state, f"is {answer.state}") if answer.state != "ok" else "has no figure"
             raise OptctxError(f"cannot tune: without any option the module {how} ({base.error})")
@@ -251,11 +285,11 @@ class _Run:
             if not self.asked:
                 self.trials = self.study.trials()
                 return ended
-            due = list(self.asked) if self.assessor.measures else [self.asked[0]]
+            due = list(self.asked) if self.measures else [self.asked[0]]
             while any(each.answer is None for each in due):
                 self._collect()
             compiled = [(each.candidate, each.answer) for each in due if each.answer is not None]
-            for each, trial in zip(due, self.assessor.trials(compiled), strict=True):
+            for each, trial in zip(due, self.assessor.assessed(compiled), strict=True):
                 self._tell(each, trial)
 
     def _reached(self) -> str:
@@ -280,12 +314,12 @@ class _Run:
         self.asked.append(asked)
         known = self.known.find(asked.candidate.pipeline(self.plan), asked.candidate.options)
         if known is None:
-            self.evaluator.submit(asked.candidate)
+            self.assessor.submit(asked.candidate)
         else:
             asked.answer = replace(known, number=trial.number)
 
     def _collect(self) -> None:
-        for answer in self.evaluator.answers():
+        for answer in self.assessor.answers():
             times = self.plan.repeats if answer.state == "ok" else 1  # the first without output ends them
             self.compiled += times
             asked = next(each for each in self.asked if each.candidate.number == answer.number)
@@ -298,7 +332,7 @@ class _Run:
             self.known.add(candidate.pipeline(self.plan), candidate.options, answer.read, answer)
 
     def _tell(self, asked: _Asked, trial: Trial) -> None:
-        counts = self.study.tell(asked.trial, trial, self.goals)
+        counts = self.study.tell(asked.trial, trial, self.objective.name)
         self.asked.popleft()
         if counts:
             self.trials[trial.number] = trial
@@ -307,23 +341,17 @@ class _Run:
     def _leave(self) -> None:
         """Tell what is compiled, and leave the rest to the process that asks next."""
         done = [(each, each.answer) for each in self.asked if each.answer is not None]
-        if not self.assessor.measures:
-            made = self.assessor.trials([(each.candidate, answer) for each, answer in done])
+        if not self.measures:
+            made = self.assessor.assessed([(each.candidate, answer) for each, answer in done])
             for (each, _), trial in zip(done, made, strict=True):
-                self.study.tell(each.trial, trial, self.goals)
+                self.study.tell(each.trial, trial, self.objective.name)
         self.study.give_back()
         self.trials = self.study.trials()
 
-    def _find_winner(self, objective: Objective) -> None:
+    def _find_winner(self) -> None:
         best = self._result().best
-        self.winner = Winner(
-            self.plan,
-            self.evaluator,
-            self.assessor,
-            objective.goal,
-            varied=bool(self.space.pipelines),
-        )
-        if isinstance(objective, RunTime):
-            self.winner.confirm(self.trials.values(), objective)
+        self.winner = Winner(self.assessor)
+        if isinstance(self.objective, RunTime):
+            self.winner.confirm(self.trials.values(), self.objective)
         elif best is not None:
             self.winner.reduce(best)

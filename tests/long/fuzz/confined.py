@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NoReturn, TypeVar
 
-from optctx.children.limits import address_space
+from optctx.children.messages import address_space
 from tests.support.forking import fork
 from tests.support.seccomp import confine
 

@@ -12,8 +12,7 @@ import threading
 import time
 from typing import NoReturn
 
-from optctx.children.frames import encode
-from optctx.children.limits import address_space
+from optctx.children.messages import address_space, encode
 from optctx.errors import OptctxError
 
 

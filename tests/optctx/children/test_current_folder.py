@@ -93,7 +93,7 @@ def test_neither_does_a_process_of_the_library(
             import sys
             from optctx.compiling import Job
             from optctx.testing import Compiler
-            from optctx.lab.timing import KernelBench, find_kernel, harness_of
+            from optctx.lab.timing import Bench, find_kernel, harness_of
 
             with open("module.ll") as file, Compiler() as compiler:
                 assert compiler.compile(Job(file.read())).error is None
@@ -101,7 +101,7 @@ def test_neither_does_a_process_of_the_library(
                 job = Job(file.read())
                 code = compiler.compile(job).code
             kernel = find_kernel(job, harness_of(sys.argv[2]), "sum.ll")
-            assert KernelBench(code, kernel).check({"same": code})["same"].state == "ok"
+            assert Bench(code, kernel).check({"same": code})["same"].state == "ok"
         """)
     )
     command = [sys.executable, "-E", str(script), str(tmp_path / "sum.ll"), str(tmp_path / "sum_harness.py")]

@@ -147,11 +147,11 @@ def test_a_comparison_that_could_not_be_made_is_no_difference(
     words: str,
     folder: pathlib.Path,
     monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    capfd: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.setattr(importlib.import_module("optctx.lab.experiment"), "FreshProcess", kind)
     assert main(["sweep", str(folder / "module.ll"), "--try", "unroll-count=1,2", "--verify"]) == 2
-    out, said = capsys.readouterr()
+    out, said = capfd.readouterr()
     assert "DIFFERS" not in out
     assert out.count("not compared") == 3  # with the best row
     assert re.search(f"unroll-count=1: not compared: .*{words}", said)

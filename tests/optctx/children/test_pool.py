@@ -19,7 +19,7 @@ from typing import Any
 import pytest
 
 from optctx.children.death import Death
-from optctx.children.limits import Limits
+from optctx.children.messages import Limits
 from optctx.children.pool import Pool
 from optctx.errors import OptctxError
 from tests.optctx.children import calls

@@ -101,13 +101,13 @@ def test_a_broken_module_is_refused_in_the_verifiers_words() -> None:
 
 
 def test_a_command_refuses_it_in_one_line(
-    tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
     for name, content in (("a.ll", NOT_PARSED.encode()), ("a.bc", as_bitcode(NOT_PARSED))):
         pathlib.Path(name).write_bytes(content)
         assert main(["record", name]) == 2
-        err = capsys.readouterr().err
+        err = capfd.readouterr().err
         assert err.startswith(f"optctx: {REFUSED.format(name, BROKEN[0][1])}")
         assert err.count("\n") == 1
 

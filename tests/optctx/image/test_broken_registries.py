@@ -13,7 +13,7 @@ import pytest
 
 import optctx
 from optctx._native import MisfitError, registry_layouts, walk_registry
-from optctx.children.limits import address_space
+from optctx.children.messages import address_space
 from optctx.errors import UnsupportedImageError
 from optctx.hosts.llvmlite import llvmlite_image
 from optctx.image.registry_reader import read_registry

@@ -26,27 +26,20 @@ JOB = Job(KERNEL, triple="x86_64-unknown-linux-gnu")
             r"compile 1,000,000 combinations \(1000 x 1000\).*--trials \(trials=\)",
         ),
         (["unroll-count=1..100001"], r"100,001 combinations \(100001\)"),
-        (["unroll-count=1,x", "no-such-option=1"], "2 settings are refused: .*unroll-count.*no-such-option"),
-        (
-            [f"unroll-count={','.join(f'x{number}' for number in range(1000))}"],
-            "^20 settings or more .*'x19'",
-        ),
+        (["unroll-count=1,x", "no-such-option=1"], "cannot set 'unroll-count' to 'x'"),
     ],
 )
 def test_a_grid_that_is_too_large_or_has_bad_settings_is_refused_at_once(
     values: list[str], words: str, capfd: pytest.CaptureFixture[str]
 ) -> None:
     steps: list[int] = []
-    with pytest.raises(OptctxError, match=words) as raised:
+    with pytest.raises(OptctxError, match=words):
         sweep(JOB, values, progress=steps.append)
-    assert "'x20'" not in str(raised.value)
     assert steps == []
     assert capfd.readouterr().err == ""
 
 
 def test_what_cannot_be_compiled_at_all_is_one_error() -> None:
-    with pytest.raises(OptctxError, match="there is nothing to compile: give a job"):
-        sweep({}, ["unroll-count=1"])
     with pytest.raises(OptctxError, match="a whole number, 1 or more"):
         sweep(JOB, ["unroll-count=1"], trials=-1)
     with pytest.raises(OptctxError, match=r"expected a list of texts, such as \['unroll-count=1'\]"):
@@ -57,11 +50,11 @@ def test_what_cannot_be_compiled_at_all_is_one_error() -> None:
 
 def test_a_large_grid_can_be_begun() -> None:
     values = ["unroll-count=1..1000000", "force-vector-width=1,4"]
-    found = sweep({"a": JOB, "b": JOB}, values, trials=3)
-    assert [(each.number, each.file, *each.options.values()) for each in found] == [
-        (0, "a", "1", "1"),
-        (2, "a", "1", "4"),
-        (1, "b", "1", "1"),
+    found = sweep(JOB, values, trials=3)
+    assert [(each.number, *each.options.values()) for each in found] == [
+        (0, "1", "1"),
+        (1, "1", "4"),
+        (2, "2", "1"),
     ]
 
 

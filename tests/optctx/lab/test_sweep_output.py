@@ -12,9 +12,9 @@ import pytest
 from rich.console import Console
 
 from optctx.lab.command.main import main
-from optctx.lab.tables import record, summary, trial_rows, trial_table
+from optctx.lab.tables import summary, trial_table
 from optctx.lab.trial import Goal, Trial, goal_named
-from tests.support.ir_texts import COUNTED, SCALE
+from tests.support.ir_texts import COUNTED
 
 SIZE, INSTRUCTIONS = goal_named("size"), goal_named("instructions")
 
@@ -63,56 +63,20 @@ def test_the_table_has_the_baseline_first_the_best_last_and_the_dead_with_their_
     more = Trial(4, {"count": "2", "width": "default"}, "p", "ok", {"size": 20.0}, attributes={"size": 20})
     best = [summary([*TRIALS, more], goal_named(goal))[0] for goal in ("size", "size:max")]
     assert best == ["best by object bytes: -count=2; 1 other is as good", "best by object bytes: -width=1"]
-    files = [replace(each, file=name) for name in ("a.ll", "b.ll") for each in TRIALS]
-    assert [line[:2] for line in shown(files, SIZE)][-2:] == [["best", "a.ll"], ["best", "b.ll"]]
-    assert summary(files, INSTRUCTIONS)[1] == "b.ll: best by IR instructions: -width=1"
-    assert {line[1] for line in trial_rows(files)} == {"file", "a.ll", "b.ll"}
+    assert summary(TRIALS, INSTRUCTIONS)[0] == "best by IR instructions: -width=1"
 
 
-def test_json_and_csv_hold_every_trial_and_no_figures_of_one_without_output() -> None:
-    compared = replace(TRIALS[0], agrees=False, difference="killed")
-    assert record(compared) == {
-        "number": 0,
-        "file": "",
-        "options": {"count": "1", "width": "1"},
-        "passes": "p",
-        "state": "ok",
-        "objectives": {"size": 30.0, "instructions": 70.0},
-        "seconds": 3.0,
-        "agrees": False,
-        "error": "",
-        "difference": "killed",
-        "attributes": {"digest": f"{30:064}", "size": 30, "instructions": 70},
-    }
-    assert record(BASELINE)["number"] is None
-    headings, first, dead = trial_rows([compared, TRIALS[2]])
-    assert list(headings) == [
-        *("number", "file", "passes", "count", "width", "state", "instructions", "size", "seconds"),
-        *("agrees", "digest", "error", "difference"),
-    ]
-    assert list(first) == [
-        *(0, "", "p", "1", "1", "ok", 70, 30, "3.000000", "false", f"{30:064}", "", "killed")
-    ]
-    assert list(dead) == [2, "", "p", "10", "1", "crashed", *("", "", "", "", "", "Assertion `x'", "")]
-
-
-def test_the_command_takes_several_files_and_counts_what_llvm_prints(
+def test_the_command_counts_what_llvm_prints(
     tmp_path: pathlib.Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    for name, text in (("scale.ll", SCALE), ("count.ll", COUNTED)):
-        (tmp_path / name).write_text(text)
-    files = [str(tmp_path / "scale.ll"), str(tmp_path / "count.ll")]
-    settings = ["--try", "unroll-count=4,2", "--set", "pass-remarks=unroll"]
-    assert main(["sweep", *files, *settings, "--by", "instructions"]) == 0
+    (tmp_path / "count.ll").write_text(COUNTED)
+    settings = ["--try", "unroll-count=4,2", "--set", "pass-remarks=unroll", "--by", "instructions"]
+    assert main(["sweep", str(tmp_path / "count.ll"), *settings]) == 0
     out, err = capfd.readouterr()
-    lines = [[cell.strip() for cell in line.split("│")[1:4]] for line in out.splitlines() if "│" in line]
-    assert lines == [
-        *(["baseline", file, "default"] for file in files),
-        *(["", file, count] for file in files for count in "42"),
-        *(["best", file, "2"] for file in files),
-    ]
-    assert out.splitlines()[-1] == "4 combinations, 4 different objects"
-    remark = r"optctx: LLVM printed \d times: remark: <unknown>:0:0: unrolled loop by a factor of"
+    lines = [[cell.strip() for cell in line.split("│")[1:3]] for line in out.splitlines() if "│" in line]
+    assert lines == [["baseline", "default"], ["", "4"], ["", "2"], ["best", "2"]]
+    assert out.splitlines()[-1] == "2 combinations, 2 different objects"
+    remark = r"optctx: LLVM printed 1 time: remark: <unknown>:0:0: unrolled loop by a factor of"
     said = [line for line in err.splitlines() if "compiling: " not in line]  # how far it came
     for line, count in zip(sorted(said), "24", strict=True):
         assert re.fullmatch(f"{remark} {count}", line)

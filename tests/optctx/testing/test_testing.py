@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pathlib
 from collections.abc import Callable, Iterator
 from ctypes import CFUNCTYPE, POINTER, c_int64
 from typing import Any
@@ -23,7 +22,6 @@ from optctx.testing import (
     contexts,
     jobs,
     modules,
-    modules_in,
     options,
     overrides,
     values,
@@ -32,7 +30,6 @@ from optctx.testing.value import can_draw
 from tests.support.examples import examples
 from tests.support.ir_texts import SCALE, X86
 from tests.support.rows import rows
-from tests.support.runs import bitcode
 
 CRASH = "-force-vector-width=3"  # LLVM asserts that it is a power of two
 HANG = "-misched-limit=0"
@@ -174,16 +171,6 @@ def test_modules_shrink() -> None:
     found = find(modules(max_functions=1, max_statements=1), lambda ir: "loop" in ir).splitlines()
     assert [line for line in found if "icmp" in line] == ["  %v3 = icmp ult i64 %v2, 1"]
     assert found[-2:] == ["  ret i64 %i1", "}"]
-
-
-def test_modules_of_a_folder(tmp_path: pathlib.Path) -> None:
-    (tmp_path / "large.bc").write_bytes(bitcode(SCALE))
-    (tmp_path / "small.ll").write_text("; nothing")
-    drawn = modules_in(tmp_path, "*.*")
-    assert find(drawn, lambda _: True) == "; nothing"
-    assert find(drawn, lambda ir: isinstance(ir, bytes)).startswith(b"BC")  # type: ignore[arg-type]
-    with pytest.raises(OptctxError, match=r"no file in .* matches '\*.txt'"):
-        modules_in(tmp_path, "*.txt")
 
 
 def test_a_crash_of_llvm_shrinks_to_the_option_and_the_value_that_it_takes(compiler: Compiler) -> None:

@@ -79,18 +79,6 @@ def test_every_help_text_has_an_example_that_the_parser_takes(
     assert any(line.startswith(shlex.join(["optctx", *command])) for line in lines)
 
 
-def test_no_terminal_is_too_narrow(
-    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("COLUMNS", "1")
-    assert main(["options", "unroll-count"]) == 0
-    with pytest.raises(SystemExit):
-        main(["options", "--help"])
-    out, err = capfd.readouterr()
-    assert "optctx options unroll-count" in out
-    assert err == ""
-
-
 def test_the_version_is_that_of_the_installed_package(capfd: pytest.CaptureFixture[str]) -> None:
     version = importlib.metadata.version("optctx")
     for flag in ("--version", "-V"):

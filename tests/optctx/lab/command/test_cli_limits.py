@@ -50,7 +50,7 @@ def test_a_base_that_never_ends_is_cut_off(words: list[str], tmp_path: pathlib.P
 def test_the_recorded_compilation_is_cut_off(tmp_path: pathlib.Path) -> None:
     context = OptionContext.from_args([f"-{LIST}={endless(tmp_path)}"])
     with Experiment() as process:
-        process.prepare(make_plan({"": Job(TINY, SCALED)}, Limits(timeout=1.0), context))
+        process.prepare(make_plan(Job(TINY, SCALED), Limits(timeout=1.0), context))
         with pytest.raises(OptctxError, match=f"cannot record what LLVM reads: it {TOO_LONG}"):
             process.recorded()
 

@@ -30,8 +30,10 @@ def test_bitcode_is_known_by_its_first_bytes_and_compiles_as_its_text(
     (tmp_path / "text.ll").write_text(SCALE)
     (tmp_path / "named.ll").write_bytes(bitcode(SCALE))
     files = [str(tmp_path / "text.ll"), str(tmp_path / "named.ll")]
-    assert main(["sweep", *files, "--try", "unroll-count=2,4", "--format", "json"]) == 0
-    digests = [row["attributes"]["digest"] for row in json.loads(capfd.readouterr().out)]
+    digests = []
+    for file in files:
+        assert main(["sweep", file, "--try", "unroll-count=2,4", "--format", "json"]) == 0
+        digests += [row["attributes"]["digest"] for row in json.loads(capfd.readouterr().out)]
     assert digests[:2] == digests[2:]
     assert len({*digests}) == 2
 
@@ -47,7 +49,7 @@ def test_damaged_bitcode_is_an_error_however_it_is_damaged(tmp_path: pathlib.Pat
     for data in damaged:
         path = tmp_path / "damaged.bc"
         path.write_bytes(data)
-        with pytest.raises(OptctxError, match=r"cannot read the bitcode of .+damaged.bc: \S"):
+        with pytest.raises(OptctxError, match=r"cannot read .+damaged.bc: \S"):
             read_input(str(path), TARGET)
 
 
@@ -83,7 +85,7 @@ def test_clang_gets_the_target_and_the_options_and_what_it_says_is_one_line(
     for each in ("-disable-llvm-passes", f"--target={X86}", "-target-cpu", "haswell", "+avx2", "-fma"):
         assert each in arguments
     (tmp_path / "module").write_bytes(bitcode(SCALE)[:40])
-    with pytest.raises(OptctxError, match=r"cannot read the bitcode of .* older clang than .* with --clang"):
+    with pytest.raises(OptctxError, match=r"cannot read .* older clang than .* with --clang"):
         read_input(path, TARGET, str(stand_in))
     (tmp_path / "module").write_bytes(b"")
     with pytest.raises(OptctxError, match=r"clang gave no module; take out of --clang"):

@@ -11,7 +11,7 @@ from functools import partial
 import pytest
 
 from optctx.errors import OptctxError
-from optctx.lab.timing import KernelBench, Outcome
+from optctx.lab.timing import Bench, Outcome
 from optctx.lab.timing.bench import processors
 from tests.support.timing_kernels import HASH, HASHED, SUM, compiled, kernel_of, loop, sum_kernel
 
@@ -37,7 +37,7 @@ def test_a_planted_gain_of_three_percent_is_announced_and_none_between_equal_obj
     tmp_path: pathlib.Path,
 ) -> None:
     """Both checks, as `optctx time` makes them."""
-    bench = KernelBench(fewer(0), kernel_of(tmp_path, VOID, HASHED))
+    bench = Bench(fewer(0), kernel_of(tmp_path, VOID, HASHED))
     for seed in range(10):
         found = bench.measure({"faster": fewer(16)}, seed=seed)
         assert found.faster() == ["faster"], found
@@ -58,7 +58,7 @@ def test_a_planted_gain_of_three_percent_is_announced_and_none_between_equal_obj
 
 @pytest.mark.long
 def test_an_object_with_twice_the_work_takes_twice_as_long(tmp_path: pathlib.Path) -> None:
-    bench = KernelBench(fewer(0), kernel_of(tmp_path, VOID, HASHED))
+    bench = Bench(fewer(0), kernel_of(tmp_path, VOID, HASHED))
     found = bench.measure({"half": fewer(256)}, seconds=1)
     timing = found.candidates["half"]
     assert timing.ratio is not None
@@ -66,9 +66,7 @@ def test_an_object_with_twice_the_work_takes_twice_as_long(tmp_path: pathlib.Pat
     assert found.base.seconds is not None
     assert 1.6 < timing.ratio.middle < 2.4
     assert 0 < timing.seconds.middle < found.base.seconds.middle < 1e-3
-    back = KernelBench(fewer(256), kernel_of(tmp_path, VOID, HASHED)).confirm(
-        fewer(0), timing.ratio, seconds=1
-    )
+    back = Bench(fewer(256), kernel_of(tmp_path, VOID, HASHED)).confirm(fewer(0), timing.ratio, seconds=1)
     assert not back.gain
     assert str(back).startswith("no gain: 0.")
 
@@ -80,7 +78,7 @@ def test_many_candidates_are_timed_in_groups_equal_ones_once_and_wrong_ones_neve
     objects = {f"unrolled {count}": compiled(SUM, f"-unroll-count={count}") for count in range(1, 10)}
     objects["again"] = objects["unrolled 2"]
     wrong = objects["wrong"] = compiled("define i32 @total(ptr %a, i64 %n) { ret i32 0 }")
-    bench = KernelBench(compiled(SUM), sum_kernel(tmp_path, 64, "repeat = 1"))
+    bench = Bench(compiled(SUM), sum_kernel(tmp_path, 64, "repeat = 1"))
     found = bench.measure(objects, seconds=0, seed=3)
     assert list(found.candidates) == list(objects)
     assert {name for name, timing in found.candidates.items() if timing.outcome != Outcome("ok")} == {"wrong"}
@@ -103,10 +101,10 @@ def test_arrays_are_restored_before_each_sample(tmp_path: pathlib.Path) -> None:
         "%old = load volatile i32, ptr %a\n  %less = sub i32 %old, 12345\n  %ratio = sdiv i32 7, %less\n"
         "  store volatile i32 %ratio, ptr %a\n  store volatile i32 12345, ptr %a",
     )
-    found = KernelBench(compiled(spoils), sum_kernel(tmp_path, 64, "repeat = 1")).measure({}, seconds=0)
+    found = Bench(compiled(spoils), sum_kernel(tmp_path, 64, "repeat = 1")).measure({}, seconds=0)
     assert found.base.ratio == found.noise
     with pytest.raises(OptctxError, match="the base cannot be measured: killed by SIGFPE"):
-        KernelBench(compiled(spoils), sum_kernel(tmp_path, 64)).measure({}, seconds=0)
+        Bench(compiled(spoils), sum_kernel(tmp_path, 64)).measure({}, seconds=0)
 
 
 def test_the_kernel_runs_on_the_first_processor(
@@ -117,5 +115,5 @@ def test_the_kernel_runs_on_the_first_processor(
     for number in processors()[:2]:
         zero = ir.replace("%cpu = call i32 @sched_getcpu()", f"%cpu = add i32 {number}, 0")
         monkeypatch.setattr("optctx.lab.timing.bench.processors", partial(list, [number]))
-        bench = KernelBench(compiled(zero), sum_kernel(tmp_path))
+        bench = Bench(compiled(zero), sum_kernel(tmp_path))
         assert bench.check({"tells": compiled(ir)})["tells"] == Outcome("ok")

@@ -6,7 +6,7 @@ import random
 from collections.abc import Callable
 from statistics import median
 
-from optctx.lab.timing.intervals import interval, is_gain
+from optctx.lab.timing.bench import interval, is_gain
 from tests.support.rows import rows
 
 TRIALS = 200

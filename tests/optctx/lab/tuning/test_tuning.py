@@ -9,8 +9,6 @@ import pathlib
 from dataclasses import replace
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from optuna.samplers import RandomSampler
 
 from optctx import OptionContext
@@ -18,21 +16,15 @@ from optctx.children.answers import Done
 from optctx.children.death import Death
 from optctx.compiling import FreshProcess, Job, compile_job
 from optctx.errors import OptctxError
-from optctx.lab.experiment import Asked, Experiment
+from optctx.lab.experiment import Asked, Experiment, make_plan
 from optctx.lab.outcome import Answer, Limits
 from optctx.lab.sweep import sweep
 from optctx.lab.tuning import (
     CompilationTime,
-    Function,
-    Goal,
     Instructions,
     Search,
-    Size,
-    Trial,
     parse_space,
 )
-from optctx.lab.tuning.evaluate import search_plan
-from optctx.lab.tuning.results import front_of
 from optctx.process import all_arguments
 from tests.support.endless import LIST, endless
 from tests.support.processes import too_long
@@ -43,6 +35,7 @@ from tests.support.tuning_cases import JOB, TINY, loops, told, tuned
 def test_a_grid_finds_what_a_sweep_finds_and_changes_nothing_here(
     fresh: FreshProcess, unchanged: None
 ) -> None:
+    sweep(JOB, ["unroll-count=1"])  # the server of experiments stays
     gc.collect()  # connections to databases of other tests
     descriptors = len(os.listdir("/proc/self/fd"))
     rows = sweep(JOB, ["unroll-count=1..8", "force-vector-width=1,2,4"])
@@ -90,7 +83,7 @@ def test_a_sampler_learns_to_avoid_what_crashes() -> None:
 @pytest.mark.long
 def test_a_search_learns() -> None:
     space = parse_space(["unroll-count=1..200", "force-vector-width=1,2,4,8"])
-    study = tuned(JOB, space, (Instructions("maximise"),), trials=50)
+    study = tuned(JOB, space, Instructions("maximise"), trials=50)
     figures = [trial.objectives["instructions"] for trial in study.trials]
     assert sum(figures[-20:]) / 20 > 1.5 * sum(figures[:10]) / 10
 
@@ -125,49 +118,9 @@ def test_pipelines_are_a_dimension() -> None:
     assert study.ended == "every point of the space was tried"
 
 
-def test_several_objectives_give_a_front() -> None:
-    study = tuned(JOB, loops(), (Size(), Instructions()), trials=20)
-    assert study.best is None
-    assert study.front
-
-
-FIGURES = st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5)), max_size=12)
-
-
-@given(FIGURES, st.sampled_from(["minimise", "maximise"]))
-def test_a_front_is_what_nothing_is_better_than(figures: list[tuple[int, int]], direction: str) -> None:
-    goals = [Goal("a", ""), Goal("b", "", direction)]  # type: ignore[arg-type]
-    trials = [
-        Trial(number, {}, "", "ok", {"a": a, "b": b if direction == "minimise" else -b})
-        for number, (a, b) in enumerate(figures)
-    ]
-    expected = {
-        pair
-        for pair in figures
-        if not any(a <= pair[0] and b <= pair[1] and (a, b) != pair for a, b in figures)
-    }
-    front = front_of(goals, trials)
-    assert {figures[trial.number] for trial in front} == expected
-    assert len(front) == len(expected)
-
-
-def test_a_function_is_an_objective_and_its_exception_the_error_of_a_trial() -> None:
-    def vectors(code: bytes, ir: str) -> float:
-        assert code.startswith(b"\x7fELF")
-        if "<2 x" in ir:
-            raise ValueError("no vectors of 2")
-        return ir.count("store ") if "<4 x" in ir else float("nan")
-
-    space = parse_space(["force-vector-width=1,2,4"])
-    study = tuned(JOB, space, (Function("maximise", vectors, "stores"),))
-    errors = {trial.options["force-vector-width"]: trial.error for trial in study.trials}
-    assert errors == {"1": "the objective 'stores' gave nan", "2": "ValueError: no vectors of 2", "4": ""}
-    assert study.ranked[0].objectives["stores"] > 1
-
-
 def test_compile_times_are_of_one_compilation_at_a_time() -> None:
     space = parse_space(["unroll-count=2,4"])
-    study = tuned(JOB, space, (CompilationTime(),), jobs=4)
+    study = tuned(JOB, space, CompilationTime(), jobs=4)
     assert all(each.objectives["compile-time"] == each.seconds > 0 for each in (study.base, *study.trials))
     assert study.compiled == 6, "three times each"
 
@@ -195,7 +148,7 @@ def test_each_of_three_compilations_has_the_limit_and_the_fastest_or_the_first_w
             return [(7, Done(None, death=answer) if isinstance(answer, Death) else Done(answer))]
 
     process = Experiment()
-    process.plan = search_plan(JOB, loops(), Limits(timeout=5.0), repeats=3)
+    process.plan = replace(make_plan(JOB, Limits(timeout=5.0), OptionContext()), repeats=3)
     monkeypatch.setattr(process, "_crowd", Scripted(), raising=False)
     process.ask([(7, Asked(0, {"unroll-count": "2"}))])
     late = Answer("timed out", 7, error="took longer than 5 s")

@@ -18,7 +18,6 @@ from optctx.lab.command import tune_command
 from optctx.lab.command.main import main
 from optctx.lab.space import parse_dimension, parse_space
 from optctx.lab.tuning import Command
-from optctx.lab.tuning.tables import summary
 from optctx.process import all_arguments
 from tests.support.ir_texts import SCALE
 from tests.support.processes import run_python
@@ -92,7 +91,7 @@ def test_a_change_is_told_of_a_base_of_any_sign(tmp_path: pathlib.Path) -> None:
     for above, expected in ((base, []), (base + 100, ["-"])):
         script.write_text(f'echo $(($(stat -c %s "$1") - {above:.0f}))\n')
         command = Command(command=f"sh {shlex.quote(str(script))} {{object}}")
-        best, _ = summary(tuned(JOB, parse_space(["force-vector-width=1"]), (command,)))
+        best, _ = tuned(JOB, parse_space(["force-vector-width=1"]), command).summary()
         assert re.findall(r" \((.)\d+\.\d%\)$", best) == expected
         assert best.startswith("best by command: -force-vector-width=1")
 
