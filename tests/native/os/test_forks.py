@@ -53,7 +53,7 @@ def test_forks_under_load_do_not_hang_in_locks_of_optctx(forks: int) -> None:
     assert (summary["hangs"]["optctx"], summary["failed"]) == (0, 0), f"{summary}\n{done.stderr}"
 
 
-@pytest.mark.parametrize("step", ["_attach", "survey", "make_plan", "_keep"])
+@pytest.mark.parametrize("step", ["_attach", "make_plan"])
 @alone
 def test_a_fork_during_the_first_attach(step: str) -> None:
     """It waits for what attaching has begun."""

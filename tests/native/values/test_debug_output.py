@@ -9,10 +9,8 @@ from llvmlite import binding
 
 import optctx
 from optctx import (
-    Log,
     OptionContext,
     drift,
-    record,
     registry,
     run_passes,
     watch,
@@ -157,29 +155,6 @@ def test_it_follows_an_llvm_context_a_function_and_a_copied_scope(lines: list[st
 
     assert of_the_pass(printed(copied)) == wanted
     assert not flag()
-
-
-def test_what_one_thread_debugs_changes_nothing_that_another_records() -> None:
-    def recorded() -> tuple[str, object]:
-        with record() as log, OptionContext(debug=False, unread="error"):
-            compile_job(PLAIN)
-        return log.fingerprint(), dict(log.reads)
-
-    alone = recorded()
-    for context in (OptionContext(debug=True), OptionContext(debug_only="licm")):
-        assert not {"debug", "debug-only"} & dict(record_of(context).reads).keys()
-    with OptionContext(debug=True):
-        beside: list[tuple[str, object]] = []
-        in_threads([lambda: beside.append(recorded())])
-    assert beside == [alone]
-
-
-def record_of(context: OptionContext) -> Log:
-    """Where it is on, what is printed is no read either, nor is it an override that nothing read."""
-    with record() as log:
-        assert printed(lambda: context.run(compile_job, PLAIN)) != []
-    assert log.unread == []
-    return log
 
 
 def test_all_code_that_looks_at_the_flag_asks_for_the_type_as_well() -> None:
