@@ -46,14 +46,9 @@ def refused_all(works: Sequence[tuple[Callable[[], object], str]]) -> None:
 
 TOML = {
     f"x = {DIGITS}": "a number with too many digits",
-    f"x = 0x{'f' * 900_000}": "found something else",
-    f"x ={' ' * 900_000}": "expected TOML: Invalid value",
     "x = [1, {y = 1e400}]": "found something else",
     f"x = {'[' * 100_000}": "nests too deeply",
-    f"x = {'[' * 40}{']' * 40}": "found something else",
     f"x.{'a.' * 300_000}b = 1": "keys of at most 32 parts, found more in line 2",
-    f"[{'a . ' * 200_000}b]": "keys of at most 32 parts, found more in line 2",
-    "x = " + "{y = " * 100_000: "nests too deeply",
     f"[options]\nx = {'[' * 40}{']' * 40}": "expected a list of texts for 'x'",
 }
 

@@ -34,26 +34,19 @@ generate.__qualname__ = LONG
 LONG_INPUT: dict[str, Callable[[], object]] = {
     **{
         f"{name} = {type(value)}": partial(OptionContext, {name: value})
-        for name in ("unroll-count", "chr-bias-threshold", "x86-asm-syntax", "pgo-analysis-map")
+        for name in ("unroll-count", "pgo-analysis-map")
         for value in (LONG, [LONG], 10**20_000, b"x" * 10**6)
     },
-    "a number that no thread can have": lambda: OptionContext({"stats": LONG}),
     "a name": lambda: OptionContext({LONG: 1}),
     "an argument": lambda: OptionContext.from_args([f"-unroll-count={LONG}"]),
-    "a bare argument": lambda: OptionContext.from_args([LONG]),
-    "a lookup": lambda: blank()[LONG],
     "a type": lambda: blank().get("unroll-count", type(LONG, (), {})),
     "an attribute": lambda: getattr(blank(), LONG),
     "a function": lambda: blank().run(generate),
-    "a generator": lambda: OptionContext({"print-after": [LONG]}).run(lambda: generate()),
     "a context": lambda: OptionContext({"print-after": [LONG]}).__exit__(None, None, None),
-    "a context of another block": lambda: OptionContext({"print-after": [LONG]}).with_sets(),
     "unread": lambda: OptionContext({"print-after": [LONG]}, unread="error").run(int),
     "a mode": lambda: blank().bind(create_context(), on_mismatch=LONG),  # type: ignore[arg-type]
     "an executor": lambda: propagating(LONG),  # type: ignore[arg-type]
-    "a pipeline": lambda: run_passes(parse_assembly("", create_context()), LONG),
     "an open pipeline": lambda: run_passes(parse_assembly("", create_context()), "function(" * 100_000),
-    "words of a pipeline": lambda: run_passes(parse_assembly("", create_context()), "x " * 100_000),
     "a module": lambda: CompileCache().compile(LONG, "verify"),
 }
 

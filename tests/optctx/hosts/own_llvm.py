@@ -11,7 +11,6 @@ from __future__ import annotations
 import ctypes
 import json
 import pathlib
-import signal
 import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -106,25 +105,6 @@ def bindings() -> None:
     assert llvm.digests() == expected["-unroll-count=4"]
 
 
-def refused_runs() -> None:
-    """A run that cannot enter the bound context does nothing; no call can raise why, so a hook is told."""
-    heard: list[Any] = []
-    sys.unraisablehook = heard.append
-    made = OptionContext(unroll_count=4, image=image, unread="warn")  # reads fault
-    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGSEGV})
-    with llvm.module(JOBS["count"], made.bind) as (_, module):
-        before = llvm.text(module)
-        llvm.run(module)
-        assert llvm.text(module) == before
-        assert {type(each.exc_value) for each in heard} == {optctx.UnsupportedImageError}
-        assert "not everything has been run: cannot enter" in str(heard[0].exc_value)
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGSEGV})
-        heard.clear()
-        llvm.run(module)
-        assert llvm.text(module) != before
-        assert not heard
-
-
 def refused_sets() -> None:
     """What a scope or an attribute cannot set is told to a hook, because no call can raise it."""
     heard: list[Any] = []
@@ -181,20 +161,14 @@ def make_mistakes(context: int) -> None:
     assert 'use "defaults"' in error_of(lambda: optctx.attach(image, outside="warn"))
     wild = ctypes.create_string_buffer(b"\x11" * 64)
     for what, use in uses:
-        for wrong in (made, True, "0x10", 1.0, image):
+        for wrong in (True, image):
             said = error_of(partial(use, wrong))
             assert said.startswith(f"TypeError: expected the address of {what} (an int, "), said
             assert said.endswith(f"found {type(wrong).__module__}.{type(wrong).__name__}"), said
-        for null, found in (
-            (0, 0),
-            (c_void_p(), 0),
-            (POINTER(c_void_p)(), 0),
-            (-16, -16),
-            (1 << 64, 1 << 64),
-        ):
+        for null, found in ((c_void_p(), 0), (1 << 64, 1 << 64)):
             said = error_of(partial(use, null))
             assert said == f"OptctxError: expected the address of {what}, found {found:#x}", said
-        for nowhere in (16, c_void_p(16), (1 << 64) - 8, ctypes.addressof(wild)):
+        for nowhere in (c_void_p(16), ctypes.addressof(wild)):
             said = error_of(partial(use, nowhere))
             assert said.startswith(f"OptctxError: expected {what} at "), said
     assert optctx.bound(context, image) is None
@@ -205,7 +179,7 @@ def make_mistakes(context: int) -> None:
 
 if __name__ == "__main__":
     optctx.attach(image)
-    for part in (scopes, modules, mistakes, bindings, refused_runs, refused_sets):
+    for part in (scopes, modules, mistakes, bindings, refused_sets):
         in_child(part)
     assert sys.modules["llvmlite"] is None
     assert not [name for name in sys.modules if name.startswith("llvmlite.")]

@@ -16,7 +16,7 @@ import pytest
 from llvmlite import binding
 
 import optctx
-from optctx import OptionContext, OptionValueError, UnsupportedImageError, emit_assembly, record, run_passes
+from optctx import OptionContext, UnsupportedImageError, emit_assembly, record, run_passes
 from optctx._native import forget_machines, idle_machines
 from optctx.compiling import FreshProcess
 from optctx.engine.attach import attach
@@ -190,15 +190,6 @@ def normal(text: str) -> str:
     return re.sub(r"\.?L[A-Za-z_]*\d+(_\d+)?", "L", text)
 
 
-@rows("option", ["-x86-asm-syntax=intel", "-trap-unreachable"])
-@pytest.mark.usefixtures("attributes")
-def test_what_is_read_for_a_whole_machine_is_no_option_of_a_function(machine: Any, option: str) -> None:
-    source = LOWERED.replace("@choose(i64 %x, i64 %y)", f'@choose(i64 %x, i64 %y) "optctx"="{option}"')
-    name = option.strip("-").partition("=")[0]
-    with pytest.raises(OptionValueError, match=f"{name}.*machine"):
-        compiled(machine, source=source)
-
-
 def test_the_data_layout_is_the_one_of_the_values_in_force(fresh: FreshProcess) -> None:
     """With this option pointers to shared memory are short, and LLVM aborts if the module says otherwise."""
     triple = "nvptx64-nvidia-cuda"
@@ -320,54 +311,31 @@ def passes(machine: Any) -> None:
         run_passes(module, PASSES, target_machine=machine)
 
 
-def bound_emission(machine: Any) -> None:
-    with binding.create_context() as context, binding.parse_assembly(LOWERED, context) as module:
-        OptionContext(OPTIONS).bind(context)
-        module.triple = machine.triple
-        EMITS["llvmlite's object"](module, machine)
-
-
 CALLS: dict[str, Callable[[Any], object]] = {
     "run_passes": passes,
     "target_data": lambda machine: machine.target_data,
-    "llvmlite's object of a bound module": bound_emission,
 }
-
-
-def fails(call: Callable[[Any], object], machine: Any) -> None:
-    """Twice, since nothing of the first time may be in the way of the second."""
-    with no_more_machines(machine):
-        for _ in range(2):
-            with pytest.raises(UnsupportedImageError, match=WORDS) as caught:
-                call(machine)
-            assert caught.value.__context__ is None
-    assert idle_machines(LLVMLITE) == 0
-
-
-def judge(fresh: FreshProcess, machine: Any) -> None:
-    """LLVM may have built something for the machine when there was no other; that is for no values at all."""
-    scoped, plain = (expected(fresh, X86, options) for options in (OPTIONS, {}))
-    for _ in range(2):
-        assert compiled(machine) == plain
-        with OptionContext(OPTIONS):
-            assert compiled(machine) == scoped
 
 
 @rows("call", CALLS)
 def test_the_call_raises_one_error_and_everything_is_as_it_was(fresh: FreshProcess, call: str) -> None:
-    """Inside a scope, outside for a machine of a scope, and for a bound module."""
-    scope, outside = OptionContext(OPTIONS), nullcontext()
-    crossed: list[tuple[Any, Any]] = [(outside, scope), (scope, outside)]
-    for made_in, used_in in [(outside, outside)] if "bound" in call else crossed:
+    """Twice, since nothing of the first time may be in the way of the second."""
+    scope, plain = OptionContext(OPTIONS), expected(fresh, X86, {})
+    for made_in, used_in in ((nullcontext(), scope), (scope, nullcontext())):
         forget_machines(LLVMLITE)
         before = process_state()
         with made_in:
             machine = make_machine()
         with machine:
-            with used_in:
-                fails(CALLS[call], machine)
-            assert process_state() == before
-            judge(fresh, machine)
+            for _ in range(2):
+                with used_in, no_more_machines(machine):
+                    with pytest.raises(UnsupportedImageError, match=WORDS) as caught:
+                        CALLS[call](machine)
+                    assert caught.value.__context__ is None
+            assert (idle_machines(LLVMLITE), process_state()) == (0, before)
+            assert compiled(machine) == plain
+            with scope:
+                assert compiled(machine) == expected(fresh, X86, OPTIONS)
 
 
 # MCJIT, LLJIT and pass builders: LLVM puts a trap (ud2) after a call that never returns only under TRAPS

@@ -7,7 +7,6 @@ import json
 import pathlib
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 import pytest
@@ -16,13 +15,11 @@ from hypothesis import find, given, settings
 from optctx import OptctxError, OptionContext, current, libllvm, registry
 from optctx.compiling import FreshProcess, Job, compile_job
 from optctx.compiling.facts import load_facts
-from optctx.lab.command import tune_command
 from optctx.lab.command.main import main
 from optctx.lab.sweep import sweep
-from optctx.lab.tuning import propose
 from optctx.testing import Compiler, contexts, jobs, options, overrides
 from optctx.testing.compiler import reads_of
-from tests.support.ir_texts import COUNTED, SCALE, counted
+from tests.support.ir_texts import COUNTED, SCALE
 from tests.support.own_llvm import needs_archives
 from tests.support.processes import forked
 from tests.support.tuning_cases import HARNESS, LOOSE
@@ -123,25 +120,6 @@ def test_the_command_lists_its_options_and_compares_them_with_llvmlites(
 
 
 @forked
-def test_a_ranking_tries_what_it_reads(
-    library: str, kernels: None, capsys: pytest.CaptureFixture[str]
-) -> None:
-    words = ["rank", "counted.ll", "--only", "unroll-[cr]*", "--set", "regalloc=basic"]
-    own = [*words, "--llvm", library, "--format", "json", "--verify", "--keep", "trials"]
-    assert main(own) == 0
-    found = json.loads(capsys.readouterr().out)
-    trials = [trial for each in found["options"] for trial in each["trials"]]
-    assert len(trials) > 2
-    assert {trial["agrees"] for trial in trials} == {True}
-    done = [trial for trial in trials if trial["state"] == "ok"]
-    alone = digests(library, COUNTED, [["-regalloc=basic", *options_of(trial)] for trial in done])
-    assert [trial["attributes"]["digest"] for trial in done] == alone
-    assert "unroll-count" in [each["option"] for each in found["options"] if each["changes"]]
-    assert main([*words, "--verify", "--keep", "trials"]) == 2
-    assert "its trials differ in versions" in capsys.readouterr().err
-
-
-@forked
 def test_a_search_compiles_with_it_and_its_study_goes_on_with_no_other(
     library: str, kernels: None, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -168,58 +146,6 @@ def test_a_search_compiles_with_it_and_its_study_goes_on_with_no_other(
 
 
 @forked
-def test_a_search_chooses_among_its_options(
-    library: str, kernels: None, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(tune_command, "propose", partial(propose, trials=20))
-    assert main(["tune", "scale.ll", "--llvm", library, "--trials", "4", "--format", "json"]) == 0
-    found = json.loads(capsys.readouterr().out)
-    options = registry(libllvm.open(library).image)
-    assert {each.partition("=")[0] for each in found["space"]} <= options.keys()
-    assert digests(library, SCALE, map(options_of, found["trials"])) == [  # type: ignore[arg-type]
-        trial["attributes"]["digest"] for trial in found["trials"]
-    ]
-
-
-@pytest.mark.usefixtures("few_rounds")
-@forked
-def test_run_times_are_of_its_objects(
-    library: str, kernels: None, capsys: pytest.CaptureFixture[str]
-) -> None:
-    words = ["--llvm", library, "--set", "force-vector-width=1", "--format", "json"]
-    main(["time", "sum.ll", *words, "--against", "-force-vector-width=8", "--against=-unroll-cunt=1"])
-    assert "unroll-cunt" in capsys.readouterr().err
-    main(["time", "sum.ll", *words, "--against", "-force-vector-width=8", "--against=-enable-gvn-sink"])
-    wide, same = json.loads(capsys.readouterr().out)["rows"]
-    assert (wide["outcome"]["state"], wide["same"], same["same"]) == ("ok", False, True)
-    assert wide["options"] == ["-force-vector-width=8"]
-    assert main(["tune", "sum.ll", *words, "--try", "force-vector-width=1,8"]) == 0
-    found = json.loads(capsys.readouterr().out)
-    assert [trial["state"] for trial in found["trials"]] == ["ok", "ok"]
-    assert all(trial["objectives"]["time"] > 0 for trial in found["trials"])
-
-
-@forked
-def test_options_are_reduced_by_what_it_compiles(
-    library: str, kernels: None, capsys: pytest.CaptureFixture[str]
-) -> None:
-    with FreshProcess() as fresh:
-        base = len(fresh.compile(Job(SCALE, llvm=library)).code)
-    pathlib.Path("larger.sh").write_text(f'[ "$(stat -c %s "$1")" -gt {base} ]\n')
-    words = ["reduce", "scale.ll", "--llvm", library, "--set", "unroll-count=64", "--set", "enable-gvn-sink"]
-    assert main([*words, "--command", "sh larger.sh {object}", "--format", "json"]) == 0
-    [option] = json.loads(capsys.readouterr().out)["options"]
-    count = int(option.removeprefix("-unroll-count="))
-    assert count < 64
-    nearer = f"-unroll-count={count - 1}"
-    with FreshProcess() as fresh:
-        sizes = [
-            len(fresh.compile(Job(SCALE, options=(each,), llvm=library)).code) for each in (option, nearer)
-        ]
-    assert sizes[0] > base >= sizes[1]
-
-
-@forked
 def test_property_tests_draw_its_options(library: str) -> None:
     image = libllvm.open(library).image
     drawn = overrides(options("unroll-*", image=image), min_size=1, max_size=3, image=image)
@@ -237,23 +163,3 @@ def test_property_tests_draw_its_options(library: str) -> None:
         threads_agree()
     with pytest.raises(OptctxError, match="no option"):  # it has no such target
         find(options("hexagon-*", image=image, trust=None), lambda _: True)
-
-
-@forked
-def test_info_is_of_it_alone_and_says_what_a_scope_reaches(
-    library: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["info", "--llvm", library, "--format", "json"]) == 0
-    [image] = json.loads(capsys.readouterr().out)["images"]
-    assert (image["path"], image["scope_reaches"]) == (library, "thread")
-    assert len(registry(libllvm.open(library).image)) == image["registry"]["names"]
-
-
-@forked
-def test_functions_that_its_passes_skip_are_named(
-    library: str, kernels: None, capsys: pytest.CaptureFixture[str]
-) -> None:
-    skipped = counted("count", "noinline optnone") + "define void @f() { ret void }\n"
-    pathlib.Path("skipped.ll").write_text(skipped)
-    assert main(["sweep", "skipped.ll", "--llvm", library, "--try", "unroll-count=2,4"]) == 0
-    assert "skipped.ll: 1 of 2 functions is optnone: passes skip it" in capsys.readouterr().err

@@ -10,7 +10,7 @@ import contextlib
 import pathlib
 import sys
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -142,21 +142,6 @@ def test_a_caller_of_functions_with_other_options_is_not_cached(cache: pathlib.P
     assert not list(cache.rglob("*.nbc"))
 
 
-def test_a_helper_that_was_compiled_with_another_content_of_a_file_keeps_its_callers_out(
-    cache: pathlib.Path,
-) -> None:
-    file = cache / "attributes.csv"
-    file.write_text("")
-    compiled = optctx.numba.njit("int64(int64)", cache=True, options={"forceattrs-csv-path": str(file)})
-    helper = compiled(lambda x: 2 * x)
-    kept = {*cache.rglob("*.nbc")}
-    assert len(kept) == 1
-    file.write_text("\n")
-    with pytest.warns(NumbaOptionsWarning, match="is not cached: a file that an option names, or"):
-        compiled(lambda x: helper(x) + 1)
-    assert {*cache.rglob("*.nbc")} == kept
-
-
 # Inside scopes
 
 
@@ -198,18 +183,6 @@ def test_inside_a_scope_nothing_is_loaded_or_saved(cache: pathlib.Path) -> None:
         unbind(get_global_context())
     assert sorted(cache.rglob("*.nb?")) == files
     assert call(chooses, 3, 4) == (1, outside)
-
-
-def test_what_gives_a_generator_is_compiled_in_each_process() -> None:
-    """Numba would not know the code of one that was loaded in the functions that call it."""
-
-    def count(n: int) -> Iterator[int]:
-        for each in range(n):
-            yield each + 1
-
-    for _ in range(2):
-        function = optctx.numba.njit(count, cache=True, options=FAST)
-        assert (list(function(3)), dict(function.stats.cache_hits)) == ([1, 2, 3], {})
 
 
 def calls_helper_of(scope: contextlib.AbstractContextManager[Any]) -> Callable[[int], int]:

@@ -69,7 +69,6 @@ CAUSES = [
     ),
     ("amdgpu-early-inline-all", X86, "only AMDGPU code reads it, and none of that ran: ", ""),
     ("x86-early-ifcvt", "riscv64", "only X86 code reads it, and none of that ran: ", ""),
-    ("disable-ppc-cmp-opt", X86, "only PowerPC code reads it, and none of that ran: ", ""),
 ]
 
 
@@ -278,17 +277,3 @@ def test_a_bound_context_is_judged_when_it_is_unbound(llvm_context: Any) -> None
     [text] = told(lambda: optctx.unbind(llvm_context))
     assert "read 1 of the options" in text
     assert "-slp-threshold=7: " in text
-
-
-@pytest.mark.usefixtures("attributes")
-def test_function_attributes_count_for_what_they_leave_as_it_is(llvm_context: Any) -> None:
-    text = COUNTED.replace("(ptr %out)", '(ptr %out) "optctx"="{}"')
-    for attribute, names in (("-slp-threshold=3", ()), ("-unroll-count=2", ("unroll-count",))):
-        with binding.parse_assembly(text.replace("{}", attribute), llvm_context) as module:
-            context = four()
-            try:
-                use(context, lambda module=module: optctx.run_passes(module, "function(loop-unroll)"))  # type: ignore[misc]
-                found: tuple[str, ...] = ()
-            except UnreadOptionError as error:
-                found = error.names
-            assert found == names

@@ -36,10 +36,10 @@ def nested() -> tuple[int, int]:
 
 
 @alone
-def test_processes_of_every_start_method() -> None:
+def test_processes_that_are_forked_and_spawned() -> None:
     """Workers begin outside, wherever they start; what is handed over goes along."""
     warnings.simplefilter("ignore", DeprecationWarning)  # fork with threads is what is tested
-    for method in ("fork", "forkserver", "spawn"):
+    for method in ("fork", "spawn"):
         context = multiprocessing.get_context(method)
         with ProcessPoolExecutor(1, mp_context=context) as workers:
             with OptionContext(unroll_count=6):

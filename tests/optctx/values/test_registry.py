@@ -182,13 +182,10 @@ BEFORE = {
     "force-attribute=f:cold": (["f:cold"], [], 1),
 }
 GIVEN = {
-    "unroll-count=5": (5, 0, 2),
     "x86-asm-syntax=intel": ("intel", "att", 1),
     "force-vector-width=8": (8, 0, 1),
-    "print-after=a,b": (["a", "b"], [], 2),
     "asan-memory-access-callback-prefix=_a": ("_a", "__asan_", 1),
     "enable-tail-merge=false": (False, None, 1),
-    "chr-bias-threshold=0.5": (0.5, 0.99, 1),
     "pgo-analysis-map=bb-freq,br-prob": (["bb-freq", "br-prob"], [], 2),
     "aarch64-stack-hazard-size=64": (64, 0, 1),
     "arm-restrict-it": ("arm-restrict-it", "arm-default-it", 1),
