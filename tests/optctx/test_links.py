@@ -133,18 +133,6 @@ def test_passes_keep_a_stamp() -> None:
         assert OptionContext.from_module(module) == context_of({"unroll-count": 4}), passes
 
 
-def test_metadata_that_is_no_stamp_stays_an_error_until_the_module_is_stamped() -> None:
-    for nodes in ("!0 = !{}", "!0 = distinct !{!0, !0, !0}", '!0 = !DIFile(filename: "a.c", directory: "/")'):
-        module = noted(nodes)
-        before = str(module)
-        for read in (OptionContext.from_module, lambda module: check_link([module])):
-            with pytest.raises(OptctxError):
-                read(module)
-        assert str(module) == before
-        stamp(module, context_of({"unroll-count": 4}))
-        assert OptionContext.from_module(module) == context_of({"unroll-count": 4})
-
-
 @alone
 def test_a_context_without_a_text_form_leaves_the_module_as_it_was() -> None:
     binding.set_option("", "-x86-align-branch=jcc")

@@ -23,7 +23,6 @@ from tests.support.scopes import (
     in_threads,
     meanwhile,
     scopes_become,
-    set_option,
     unrolled,
 )
 
@@ -244,24 +243,6 @@ def test_a_scope_that_cannot_be_left_says_why(cpp: Scopes) -> None:
         scope.leave()
     why = "it was entered on another thread; leave it on that thread"
     assert elsewhere == [f"7: cannot leave a scope: {why}"]
-
-
-def test_what_is_set_inside_ends_with_the_scope(cpp: Scopes) -> None:
-    def within() -> None:
-        set_option("unroll-count", "6")
-        assert (unrolled(), current()["unroll-count"], current()["unroll-max-count"]) == (6, 6, 9)
-        with OptionContext({"unroll-runtime": True}):
-            assert unrolled() == 6
-        cpp.do("keep_current")
-
-    cpp.inside("unroll-max-count", "9", within)
-    assert (unrolled(), registry()["unroll-count"].value) == (1, 0)
-    cpp.run("in_prepared", lambda: within_prepared.append(unrolled()))
-    assert within_prepared == [6]
-    cpp.do("drop_prepared")
-
-
-within_prepared: list[int] = []
 
 
 def test_threads_without_python_have_scopes_while_pythons_come_and_go(cpp: Scopes) -> None:

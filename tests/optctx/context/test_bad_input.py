@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pathlib
 import traceback
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -17,7 +16,6 @@ from optctx import (
     propagating,
     run_passes,
 )
-from tests.support.processes import run_python
 
 
 def generate() -> Iterator[None]:
@@ -61,38 +59,3 @@ def test_no_message_is_long_because_the_input_is() -> None:
         if not 20 < size < 3000 or again >= 4:
             wrong.append((what, size, again))
     assert wrong == []
-
-
-def test_a_library_that_does_not_check_out_is_an_error_and_stays_as_it_is(tmp_path: pathlib.Path) -> None:
-    """One that is no LLVM, and one whose file has become something else."""
-    run_python(f"""
-        import ctypes, os, shutil, signal, sys
-        from tests.support.library_code import changed_code
-        import optctx.hosts.llvmlite
-        from optctx import _native
-        host = sys.modules["optctx.hosts.llvmlite.llvmlite_host"]
-        signal.alarm(60)  # waiting for what another process writes into a pipe would have no end
-        other = next(path for path, base in _native.loaded_libraries() if "/libm.so" in path)
-
-        def refused(words):
-            for use in (optctx.attach, lambda: optctx.OptionContext(unroll_count=4), optctx.registry):
-                try:
-                    use()
-                except optctx.UnsupportedImageError as error:
-                    assert words in str(error), error
-                else:
-                    raise AssertionError("attached to what is no LLVM")
-            assert words in optctx.info()["error"]
-            assert optctx.info()["images"] == []
-            assert changed_code() == []
-
-        host._library_path = lambda: other
-        refused(os.path.basename(other))
-        path = shutil.copy(other, {str(tmp_path / "library.so")!r})
-        library = ctypes.CDLL(path)
-        os.unlink(path)
-        host._library_path = lambda: path
-        _native.loaded_libraries = host.loaded_libraries = lambda: [(path, library._handle)]
-        os.mkfifo(path)
-        refused("not a regular file")
-    """)

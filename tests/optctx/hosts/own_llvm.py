@@ -48,24 +48,6 @@ def on_threads(work: Callable[[int], None]) -> None:
             pass
 
 
-def scopes() -> None:
-    """Threads inside scopes of their own; what is set inside one ends with it, which a hook is told once."""
-    heard: list[Any] = []
-    sys.unraisablehook = heard.append
-
-    def work(count: int) -> None:
-        with OptionContext(unroll_count=count, image=image):
-            assert llvm.digests() == expected[f"-unroll-count={count}"]
-            llvm.set_option("-unroll-count=1")
-        with optctx.tool(f"-unroll-count={count}", image=image):
-            assert llvm.digests() == expected[f"-unroll-count={count}"]
-
-    on_threads(work)
-    assert llvm.digests() == expected[""]
-    assert not optctx.drift(image)
-    assert [type(each.exc_value) for each in heard] == [optctx.ContainmentWarning]
-
-
 def bindings() -> None:
     """LLVMContexts with values of their own, on threads outside any scope, whatever holds the address."""
     forms: list[Callable[[int], object]] = [
@@ -126,18 +108,6 @@ def refused_sets() -> None:
     assert {type(each.exc_value) for each in heard} == {optctx.UntrustedOptionError}
 
 
-def modules() -> None:
-    """Options travel in modules."""
-    four = OptionContext(unroll_count=4, image=image)
-    with llvm.module(JOBS["count"]) as (_, first), llvm.module(JOBS["count"]) as (_, second):
-        optctx.stamp(c_void_p(first), four)
-        assert OptionContext.from_module(first, image=image) == four
-        assert "carries no stamp" in error_of(lambda: OptionContext.from_module(second, image=image))
-        optctx.stamp(second, OptionContext(unroll_count=3, image=image))
-        assert [each.option for each in optctx.check_link([first, second], image=image)] == ["unroll-count"]
-        assert not optctx.check_link([first, c_void_p(first)], four, image=image)
-
-
 def mistakes() -> None:
     """What is no address is one clear error, whatever takes it; nothing is bound or written."""
     with llvm.module("") as (context, _):
@@ -179,7 +149,7 @@ def make_mistakes(context: int) -> None:
 
 if __name__ == "__main__":
     optctx.attach(image)
-    for part in (scopes, modules, mistakes, bindings, refused_sets):
+    for part in (mistakes, bindings, refused_sets):
         in_child(part)
     assert sys.modules["llvmlite"] is None
     assert not [name for name in sys.modules if name.startswith("llvmlite.")]

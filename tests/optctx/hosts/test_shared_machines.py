@@ -23,7 +23,7 @@ from optctx.engine.attach import attach
 from optctx.hosts.llvmlite.objects import target_machine_address
 from tests.optctx.hosts.shared_machines import CASES, EMITS, PASSES, Options, compiled, expected
 from tests.support.alone import alone
-from tests.support.ir_texts import LOWERED, SCALE, X86
+from tests.support.ir_texts import LOWERED, X86
 from tests.support.library_code import LLVMLITE
 from tests.support.processes import SECONDS, in_child
 from tests.support.rows import rows
@@ -256,20 +256,6 @@ def test_what_a_machine_was_built_from_is_recorded_at_each_use(machine: Any) -> 
             compiled(machine)
 
 
-@alone
-def test_detaching_disposes_of_what_is_kept() -> None:
-    binding.initialize_all_targets()
-    binding.initialize_all_asmprinters()
-    machine = make_machine()
-    for _ in range(2):
-        with OptionContext({"trap-unreachable": True}):
-            traps = compiled(machine)
-        assert idle_machines(0) == 1
-        optctx.detach()
-        assert idle_machines(0) == 0
-        assert compiled(machine) != traps
-
-
 # Where LLVM makes no TargetMachine for the values in force
 
 OPTIONS: Options = {"min-bit-test-cmps": 100, "trap-unreachable": True}
@@ -338,7 +324,7 @@ def test_the_call_raises_one_error_and_everything_is_as_it_was(fresh: FreshProce
                 assert compiled(machine) == expected(fresh, X86, OPTIONS)
 
 
-# MCJIT, LLJIT and pass builders: LLVM puts a trap (ud2) after a call that never returns only under TRAPS
+# MCJIT and LLJIT: LLVM puts a trap (ud2) after a call that never returns only under TRAPS
 
 NEVER = "declare void @abort()\ndefine void @{0}() {{\n  call void @abort()\n  unreachable\n}}\n"
 AFTER = "define void @{0}_after() {{ ret void }}\n"
@@ -379,30 +365,6 @@ def linked(jit: Any, name: str) -> Any:
     builder = binding.JITLibraryBuilder().add_ir((NEVER + AFTER).format(name)).add_current_process()
     builder.export_symbol(name).export_symbol(f"{name}_after")
     return builder.link(jit, name)
-
-
-def test_a_pass_builder_that_was_made_outside_asks_the_machine_of_the_scope() -> None:
-    """The width of a vector comes from the subtarget."""
-    target = binding.Target.from_triple("aarch64-unknown-linux-gnu")
-
-    def vectorised(machine: Any, builder: Any) -> str:
-        with binding.create_context() as context, binding.parse_assembly(SCALE, context) as module:
-            module.triple, module.data_layout = machine.triple, str(machine.target_data)
-            builder.getModulePassManager().run(module, builder)
-            return str(module)
-
-    bits = OptionContext({"aarch64-sve-vector-bits-min": 512, "aarch64-sve-vector-bits-max": 512})
-    with target.create_target_machine("generic", "+sve2") as machine:
-        tuning = binding.create_pipeline_tuning_options(speed_level=3)
-        tuning.loop_vectorization = True
-        builder = binding.create_pass_builder(machine, tuning)
-        plain = vectorised(machine, builder)
-        with bits:
-            wide = vectorised(machine, builder)
-        assert vectorised(machine, builder) == plain
-        assert wide != plain
-        with bits, target.create_target_machine("generic", "+sve2") as own:
-            assert vectorised(own, binding.create_pass_builder(own, tuning)) == wide
 
 
 def test_lljit_compiles_under_the_values_of_the_scope_that_looks_up_wherever_it_was_made() -> None:

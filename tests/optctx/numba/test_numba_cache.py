@@ -5,7 +5,6 @@ Inside scopes it is not used, and it keeps no code that was made in one.
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import pathlib
 import sys
@@ -35,7 +34,6 @@ from tests.optctx.numba.numba_cached import code_in_memory, inside_and_outside, 
 from tests.optctx.numba.numba_functions import chooses
 from tests.optctx.numba.numba_processes import at_once, compile_first_inside
 from tests.optctx.numba.numba_processes import run as in_process
-from tests.support.scopes import FOLLOWS_TASKS
 
 FAST = {"fast-isel": True}
 ARM = {"arm-parallel-dsp-load-limit": 3}  # which no code reads that is not for ARM
@@ -249,27 +247,6 @@ def test_callbacks_and_universal_functions(cache: pathlib.Path) -> None:
     files = found[-1][1]
     assert found == [(0, 0), (0, files), (0, files), (1, files)]
     assert files >= 6
-
-
-@pytest.mark.skipif(FOLLOWS_TASKS, reason="needs a Python before 3.14: here, scopes follow their tasks")
-def test_inside_a_suspended_scope_of_another_task_nothing_is_cached(cache: pathlib.Path) -> None:
-    async def holds(entered: asyncio.Event, end: asyncio.Event) -> None:
-        with OptionContext(FAST):
-            entered.set()
-            await end.wait()
-
-    async def main() -> None:
-        entered, end = asyncio.Event(), asyncio.Event()
-        task = asyncio.create_task(holds(entered, end))
-        await entered.wait()
-        try:
-            call(scales, 3)
-            assert not list(cache.rglob("*.nb?"))
-        finally:
-            end.set()
-            await task
-
-    asyncio.run(main())
 
 
 def test_numba_names_the_line_that_makes_it_compile_outside_every_scope() -> None:

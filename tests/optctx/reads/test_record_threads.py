@@ -53,20 +53,6 @@ def test_a_block_cannot_be_left_on_another_thread() -> None:
         assert counts(own) == (0,)
 
 
-def test_blocks_end_innermost_first() -> None:
-    def work() -> None:
-        outer, inner = record(), record()
-        outer.__enter__()
-        log = inner.__enter__()
-        with pytest.raises(ScopeError, match="innermost"):
-            outer.__exit__(None, None, None)
-        assert unrolled() == 1
-        inner.__exit__(None, None, None)
-        assert counts(log) == (0,)
-
-    in_threads([work])  # whose end ends the outer one, too
-
-
 def test_a_thread_may_end_inside() -> None:
     blocks: list[AbstractContextManager[Log]] = []
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import linecache
 import pickle
 import threading
 import warnings
@@ -223,20 +222,6 @@ def test_a_failing_block_is_not_masked() -> None:
 
     [text] = told(caught)
     assert "-unroll-count=4" in text
-
-
-def test_a_warning_points_at_the_callers_line() -> None:
-    context = four("warn")
-    wrapped = context(int)
-    with warnings.catch_warnings(record=True) as seen:
-        warnings.simplefilter("always")
-        context.run(int)  # a line that is told
-        wrapped()  # a line that is told
-        with context:  # a line that is told
-            pass
-    assert {warning.filename for warning in seen} == {__file__}
-    lines = [linecache.getline(__file__, warning.lineno) for warning in seen]
-    assert [line.endswith("# a line that is told\n") for line in lines] == [True] * 3
 
 
 # The mode goes along

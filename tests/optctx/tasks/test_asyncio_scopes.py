@@ -100,23 +100,6 @@ def test_a_scope_held_across_an_await_is_an_error_for_the_next_task(act: str, in
         run(main)
 
 
-@untold
-def test_a_child_that_holds_a_scope_is_an_error_for_its_parent() -> None:
-    async def main() -> None:
-        with four() as context:
-            held = Held(eight())
-            await held.inside.wait()
-            with pytest.raises(ScopeError, match=r"in a task inside .*: 4.* still inside .*: 8"):
-                current()
-            with pytest.raises(ScopeError, match=r"cannot leave .*: 4.* still inside .*: 8"):
-                context.__exit__()
-            held.leave.set()
-            await held.task
-            assert (both(), current()) == ((4, 4), context)
-
-    run(main)
-
-
 def test_llvmlites_calls_see_their_own_task_while_another_holds_a_scope() -> None:
     async def main() -> None:
         held = Held(context)

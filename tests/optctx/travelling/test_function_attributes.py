@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 import pytest
@@ -22,7 +21,6 @@ from tests.support.runs import (
     run_module_passes,
     stores_of_each,
 )
-from tests.support.scopes import in_threads
 
 pytestmark = [pytest.mark.usefixtures("attached", "attributes")]
 
@@ -116,21 +114,6 @@ def test_what_no_function_can_have_for_itself_is_refused_by_name(
         optctx.attach(attributes="warn")
         with pytest.warns(UntrustedOptionWarning, match=f"compiled without.*{when}"):
             optctx.run_passes(module, UNROLL)
-
-
-def test_threads_with_different_attributes_do_not_meet() -> None:
-    right = []
-
-    def work(count: int) -> None:
-        for _ in range(40):
-            with binding.create_context() as own:
-                text = counted(("here", f"-unroll-count={count}"), ("there", ""))
-                with binding.parse_assembly(text, own) as module:
-                    optctx.run_passes(module, UNROLL)
-                    right.append(stores_of_each(module) == {"here": count, "there": 1})
-
-    in_threads([partial(work, count) for count in (2, 3, 5, 7)])
-    assert right == [True] * 160
 
 
 @rows("run", RUNS[:-1])  # LLVM has run on the other functions before the last one looks at this one

@@ -69,16 +69,6 @@ def test_an_option_that_is_registered_after_attaching(library: pathlib.Path) -> 
     check_refused(UNKNOWN)
 
 
-@alone
-def test_an_option_that_was_registered_before_attaching(library: pathlib.Path) -> None:
-    foreign = ForeignLibrary(library)
-    foreign.register()
-    check_refused(REGISTERED)
-    assert NAME not in [option.name for option in attach().survey.options]
-    foreign.remove()
-    check_refused(UNKNOWN)
-
-
 @alone  # in this process it may be loaded twice
 def test_a_library_that_was_unloaded_leaves_nothing_that_is_read(library: pathlib.Path) -> None:
     """LLVM's map leads to memory that is not there any more, as stock LLVM's does after dlclose."""
