@@ -26,6 +26,7 @@ from evidence.conformance.report import as_json, as_text
 from evidence.conformance.scoped import Mode, scoped_outcome
 from optctx import Log
 from optctx.children.pool import SharedPool
+from optctx.image.loaded import Image
 
 _COUNTED = str(pathlib.Path(__file__).parents[1] / "programs" / "sample" / "counted.ll")
 _OPTIONS = {
@@ -107,10 +108,10 @@ class _Stock:
         return _ODD if cls.compiled and name == "wrong and remembering" else compile_job(job)
 
     @classmethod
-    def set_company_options(cls, arguments: Sequence[str]) -> None:
+    def set_company_options(cls, arguments: Sequence[str], image: Image) -> None:
         """Before company is compiled."""
         cls.options = True
-        fresh.set_process_options(arguments)
+        fresh.set_process_options(arguments, image)
 
     @classmethod
     def compile_company(cls, job: Job) -> Outcome:
