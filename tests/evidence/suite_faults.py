@@ -31,7 +31,6 @@ from optctx.image.loaded import Image
 _COUNTED = str(pathlib.Path(__file__).parents[1] / "programs" / "sample" / "counted.ll")
 _OPTIONS = {
     "right": ("-unroll-count=2",),
-    "right with two options": ("-unroll-count=3", "-inline-threshold=7"),
     "insensitive": ("-inline-threshold=7",),
     "refused": ("-stats",),
     "rejected": ("-unroll-count=many",),
@@ -40,7 +39,6 @@ _OPTIONS = {
     "wrong in company": ("-unroll-count=6",),
     "wrong and remembering": ("-unroll-count=7",),
     "killed": ("-unroll-count=8",),
-    "exits": ("-unroll-count=9",),
     "killed together": ("-unroll-count=10",),
     "killed together, too": ("-unroll-count=11",),
     "unstable": ("-unroll-count=12",),
@@ -76,8 +74,6 @@ def _inside(job: Job, mode: Mode, machines: Machines | None) -> Outcome:
     if name == "killed":
         os.write(2, b"last words")
         _die()
-    if name == "exits":
-        os._exit(3)
     if name == "hangs":
         time.sleep(1000)
     if name in _TOGETHER:

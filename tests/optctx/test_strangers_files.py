@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import os
 import pathlib
 import resource
 import signal
@@ -64,13 +63,6 @@ def test_what_no_file_of_options_holds_is_refused(tmp_path: pathlib.Path) -> Non
             (functools.partial(OptionContext.load, file), rf"cannot read '.*{number}\.toml': .*{words}")
         )
     refused_all(works)
-
-
-def test_what_is_no_regular_file_is_not_read(tmp_path: pathlib.Path) -> None:
-    optctx.attach()
-    os.mkfifo(tmp_path / "pipe")
-    paths = tmp_path / "pipe", pathlib.Path("/dev/zero"), tmp_path
-    refused_all([(functools.partial(OptionContext.load, path), "is not a regular file") for path in paths])
 
 
 def test_facts_have_numbers_that_python_holds_and_are_read_to_an_end() -> None:

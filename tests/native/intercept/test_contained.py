@@ -52,7 +52,7 @@ def test_set_option_acts_on_its_scope_alone_as_in_a_process_of_its_own(fresh: Fr
     shared, together = OptionContext(), threading.Barrier(len(COUNTS), timeout=SECONDS)
 
     def work(count: int) -> None:
-        for own in (shared, *(contained() for _ in range(20))):
+        for own in (shared, *(contained() for _ in range(5))):
             with own:
                 set_option("unroll-count", str(count))
                 if own is shared:

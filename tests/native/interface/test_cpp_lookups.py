@@ -145,9 +145,7 @@ def test_an_integer_type_must_hold_every_value(cpp: Lookups) -> None:
     ("name", "wrong", "fitting"),
     [
         ("unroll-count", "bool", "unsigned"),
-        ("aarch64-enable-global-merge", "bool", "std::optional<bool>"),
         ("cfg-func-name", "std::vector<std::string>", "std::string"),
-        ("amdgpu-use-native", "std::string", "std::vector<std::string>"),
         ("pgo-analysis-map", "unsigned", "std::vector<std::optional<std::string>>"),
     ],
 )
@@ -160,11 +158,10 @@ def test_another_type_is_an_error_that_says_which_fits(
     cpp.get(name, fitting)
 
 
-@pytest.mark.parametrize("name", ["unrol-count", "€" * 10_000])
-def test_an_unknown_name_is_an_error_that_says_where_all_are(cpp: Lookups, name: str) -> None:
+def test_an_unknown_name_is_an_error_that_says_where_all_are(cpp: Lookups) -> None:
     with pytest.raises(LookupError) as caught:
-        cpp.get(name, "int")
-    assert str(caught.value).startswith(f"2: no LLVM option is called '{name[:30]}")
+        cpp.get("€" * 10_000, "int")
+    assert str(caught.value).startswith(f"2: no LLVM option is called '{'€' * 10}")
     assert str(caught.value).endswith("'; `optctx options` shows every name")
 
 

@@ -143,13 +143,9 @@ def test_every_option_takes_from_cpp_what_it_takes_from_python(cpp: Scopes) -> N
     [
         ("unrol-count", "4", "2: no LLVM option is called 'unrol-count'; `optctx options` shows every name"),
         ("unroll-count", "x", "5: cannot set 'unroll-count': LLVM says: .*'x' value invalid for uint arg"),
-        ("accel-tables", "Dwarv", "5: .* Cannot find option named 'Dwarv'!$"),
-        ("inline-threshold", "€" * 300, "5: .*LLVM says: for the --inline-threshold option: '€+$"),
         ("stats", "true", "6: cannot set 'stats' for one thread: .*; leave it out, or"),
         ("cfg-func-name", b"\xc3", "5: .*: the text of an option is UTF-8"),
-        ("cfg-func-name", b"\xed\xa0\x80", "5: .*: the text of an option is UTF-8"),
         ("cfg-func-name", b"a\0b", "5: cannot set 'cfg-func-name': the text contains NUL"),
-        ("regbankselect-fast", "2", "5: .* LLVM does not allow a value here"),
     ],
 )  # fmt: skip
 def test_a_refusal_says_why_and_changes_nothing(
@@ -165,11 +161,9 @@ def test_typed_values_are_what_their_texts_are(cpp: Scopes) -> None:
     seen: list[object] = []
     taken = [
         ("enable-gvn-hoist", "bool", True),
-        ("aarch64-enable-global-merge", "bool", True),
         ("inline-threshold", "int", -3),
         ("asan-mapping-offset", "std::uint64_t", 2**64 - 1),
         ("cold-branch-ratio", "float", 0.10000000149011612),
-        ("cold-branch-ratio", "double", 0.10000000149011612),
         ("chr-bias-threshold", "double", 0.1),
         ("print-after-pass-number", "std::vector<int>", [3, 1]),
     ]
@@ -178,7 +172,6 @@ def test_typed_values_are_what_their_texts_are(cpp: Scopes) -> None:
         assert seen.pop() == value
     for name, kind, error in [
         ("unroll-count", "bool", "5: .*LLVM says: .* 'true' value invalid for uint argument!"),
-        ("unroll-count", "int", "5: .*LLVM says: .* '-3' value invalid for uint argument!"),
         ("unroll-count", "std::vector<int>", "5: cannot set 'unroll-count' to several values: it takes one"),
         ("loop-interchange-profitabilities", "std::vector<std::string>", "5: .* an empty list: no command"),
     ]:  # fmt: skip

@@ -55,7 +55,7 @@ def test_every_byte_is_back_after_undo_and_nothing_else_ever_changed() -> None:
     assert as_before(sites)
     assert unrolled() == 1
     lines = {line for address, code, _ in sites for line in (address, address + len(code) - 1)}
-    for _ in range(3):
+    for _ in range(2):
         transaction.commit()
         assert transaction.committed
         for address, code, _ in sites:

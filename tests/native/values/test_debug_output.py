@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
-
 import pytest
 from llvmlite import binding
 
@@ -18,12 +16,10 @@ from optctx import (
 )
 from optctx.compiling import FreshProcess, compile_job
 from optctx.engine.attach import attach
-from tests.support.debug_output import DEBUGGED, INVARIANT, OTHER, PLAIN, TIMES, flag, of_the_pass, printed
+from tests.support.debug_output import DEBUGGED, INVARIANT, PLAIN, flag, of_the_pass, printed
 from tests.support.processes import forked
 from tests.support.scopes import (
     in_threads,
-    meanwhile,
-    scoped,
     set_option,
 )
 
@@ -53,31 +49,6 @@ def test_the_innermost_scope_prints_what_a_fresh_process_does_and_nothing_after_
     assert printed(lambda: compile_job(PLAIN)) == []
     assert printed(nested) == lines
     assert printed(lambda: compile_job(PLAIN)) == []
-
-
-def test_two_threads_print_each_its_own_and_those_beside_print_nothing_and_compile_what_they_would(
-    lines: list[str], fresh: FreshProcess
-) -> None:
-    wanted, wanted_plain = fresh.compile(OTHER), fresh.compile(PLAIN)
-
-    def debugged() -> None:
-        for _ in range(TIMES):
-            assert scoped(DEBUGGED).ir == wanted_plain.ir
-
-    def plain() -> None:
-        assert compile_job(OTHER) == wanted
-
-    def in_a_context() -> None:
-        with OptionContext(debug=False):
-            plain()
-
-    def all_of_it() -> None:
-        with meanwhile(plain, in_a_context):
-            in_threads([debugged, debugged])
-
-    # LLVM writes in pieces, which may come between each other's: what counts is every character.
-    found = printed(all_of_it)
-    assert Counter("".join(found)) == Counter("".join(lines * TIMES * 2))
 
 
 def test_llvms_flag_is_up_only_while_a_scope_needs_it_and_nobody_takes_it_for_drift() -> None:

@@ -74,7 +74,7 @@ def test_in_random_order_on_one_machine_for_each_target(fresh: FreshProcess, tri
     assert all(reference != references[0] for reference in references[1:])
 
     def work(machine: Any, seed: object) -> None:
-        for index in random.Random(str(seed)).choices(range(len(cases)), k=3 * len(cases)):
+        for index in random.Random(str(seed)).choices(range(len(cases)), k=2 * len(cases)):
             with under(cases[index] or None):
                 assert compiled(machine) == references[index], cases[index]
 
@@ -89,7 +89,7 @@ def test_in_random_order_on_one_machine_for_each_target(fresh: FreshProcess, tri
 
 # LLVM lowers the level of the machine as long as it selects the instructions of this function.
 LONG = 20_000
-TIMES = 6  # for once the level might not be the lowered one just then
+TIMES = 4  # for once the level might not be the lowered one just then
 UNOPTIMISED = (
     "define i64 @f(i64 %x) noinline optnone {\n  %y0 = add i64 %x, 1\n"
     + "".join(f"  %y{at + 1} = mul i64 %y{at}, %x\n" for at in range(LONG))

@@ -190,9 +190,7 @@ def test_what_is_wrong_with_a_job_is_its_error(library: str) -> None:
     with FreshProcess() as fresh:
         for job, says in [
             (Job("define", llvm=library), "cannot read the module: LLVM says: "),
-            (Job(COUNTED, "no-pass", llvm=library), "cannot run the pass pipeline 'no-pass': LLVM says: "),
             (Job(COUNTED, cpu="z80", llvm=library), "the processor 'z80'"),
-            (Job(COUNTED, features="+z", llvm=library), "the feature '+z'"),
             (Job(COUNTED, triple="aarch64", llvm=library), "cannot make a target machine: LLVM says: "),
         ]:
             assert says in str(compile_job(job).error)
@@ -244,7 +242,7 @@ def test_three_llvms_in_nested_scopes_each_read_their_own(library: str) -> None:
         draw = random.Random(seed)
         expected = list(outside)
         with ExitStack() as scopes:
-            for place in draw.choices(range(3), k=6):
+            for place in draw.choices(range(3), k=4):
                 expected[place] = draw.choice((2, 3, 4, 5))
                 scopes.enter_context(OptionContext(unroll_count=expected[place], image=images[place]))
                 assert unrolled() == tuple(expected)
@@ -302,20 +300,6 @@ def test_no_mistake_ends_the_process(library: str) -> None:
             except OptctxError:
                 refused += 1
     assert 0 < refused < 7 * len(registry(llvm.image))
-
-
-def test_llvmlite_is_not_needed(library: str) -> None:
-    script = """
-import sys
-sys.modules["llvmlite"] = None
-from optctx import OptionContext, libllvm
-llvm = libllvm.open(sys.argv[1])
-with OptionContext(unroll_count=4, image=llvm.image), llvm.parse(sys.argv[2]) as module:
-    llvm.run_passes(module, "function(loop-unroll)")
-    print(str(module).count("store volatile"))
-"""
-    done = python_process("-c", script, library, COUNTED)
-    assert (done.returncode, done.stdout, done.stderr) == (0, "4\n", "")
 
 
 def test_the_programs_of_the_guide_print_what_stands_beside_them(library: str) -> None:

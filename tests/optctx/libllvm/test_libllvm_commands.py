@@ -75,18 +75,18 @@ def test_a_sweep_compiles_with_it_and_agrees_with_fresh_processes(
 ) -> None:
     file, kept = tmp_path / "counted.ll", tmp_path / "trials"
     file.write_text(COUNTED)
-    words = ["sweep", str(file), "--try", "unroll-count=2..5"]
+    words = ["sweep", str(file), "--try", "unroll-count=2..4"]
     own, more = [*words, "--llvm", library, "--format", "json"], ["--verify", "--keep", str(kept)]
     assert main([*own, "--set", "regalloc=basic", *more]) == 0
     trials = json.loads(capsys.readouterr().out)
-    assert [trial["agrees"] for trial in trials] == [True] * 4
+    assert [trial["agrees"] for trial in trials] == [True] * 3
     llvm = libllvm.open(library)
     for trial in trials:
         options = ("-regalloc=basic", f"-unroll-count={trial['options']['unroll-count']}")
         with OptionContext.from_args(options, image=llvm.image):
             alone = compile_job(Job(COUNTED, llvm=library))
         assert hashlib.sha256(alone.code).hexdigest() == trial["attributes"]["digest"]
-    assert len({trial["attributes"]["digest"] for trial in trials}) == 4
+    assert len({trial["attributes"]["digest"] for trial in trials}) == 3
     assert main([*words, "--set", "regalloc=basic", *more]) == 2
     assert "its trials differ in versions" in capsys.readouterr().err
     assert main([*own, "--passes", "no-pass"]) == 2
@@ -151,7 +151,7 @@ def test_property_tests_draw_its_options(library: str) -> None:
     drawn = overrides(options("unroll-*", image=image), min_size=1, max_size=3, image=image)
     with Compiler() as compiler:
 
-        @settings(deadline=None, database=None, derandomize=True, max_examples=20)
+        @settings(deadline=None, database=None, derandomize=True, max_examples=8)
         @given(jobs(COUNTED, drawn, llvm=library), contexts(image=image))
         def threads_agree(job: Job, context: OptionContext) -> None:
             assert job.options

@@ -22,7 +22,6 @@ from tests.support.own_llvm import (
     ROOT,
     claims_of,
     compiled,
-    error_of,
     in_new_process,
     needs_archives,
     set_by_llvm,
@@ -97,19 +96,6 @@ def test_scopes_reach_it_on_several_threads(linked: tuple[str, str]) -> None:
     random.Random(1).shuffle(jobs)
     with ThreadPoolExecutor(4) as pool:
         assert [job for job, wrong in zip(jobs, pool.map(differs, jobs), strict=True) if wrong] == []
-
-
-@needs_archives
-@forked
-def test_what_it_cannot_have_is_an_error_that_says_why(linked: tuple[str, str]) -> None:
-    llvm = libllvm.open(linked[1])
-    with llvm.parse(COUNTED) as module:
-        said = error_of(lambda: OptionContext(unroll_count=4, image=llvm.image).bind(module.context_address))
-    assert "expected llvm::detail::PassModel<Function>::run" in said
-    said = error_of(lambda: OptionContext({"debug-counter": "x"}, image=llvm.image))
-    assert (
-        "its library is stripped, and nothing proves that its Option object is no part of another one" in said
-    )
 
 
 def in_scopes(llvm: LibLLVM) -> None:

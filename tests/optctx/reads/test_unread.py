@@ -66,7 +66,6 @@ CAUSES = [
         *("dwarf-inlined-strings", "", "it is read when an object is made, and none was made during it: "),
         "llvm::DwarfDebug::DwarfDebug(llvm::AsmPrinter*)",
     ),
-    ("amdgpu-early-inline-all", X86, "only AMDGPU code reads it, and none of that ran: ", ""),
     ("x86-early-ifcvt", "riscv64", "only X86 code reads it, and none of that ran: ", ""),
 ]
 

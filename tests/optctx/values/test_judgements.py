@@ -109,7 +109,7 @@ def callers() -> dict[str, set[str]]:
     """Function -> which of SINKS it calls itself."""
     image = attach().image
     kinds = {}
-    for symbol in image.functions_named([("_Z", "")])[0]:
+    for symbol in image.functions_named([("_ZN4llvm", "")])[0]:
         name = demangle(symbol.name)
         for kind, pattern in SINKS.items():
             if re.match(pattern, name):

@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from collections import Counter
 
-import pytest
 from llvmlite import binding
 
-from optctx import OptionContext, UnknownOptionError, drift, registry
+from optctx import OptionContext, drift, registry
+from optctx.engine.attach import attached
 from tests.support.alone import alone
+from tests.support.library_code import changed_code
 from tests.support.processes import run_python
 
 TYPES = {
@@ -137,15 +138,6 @@ def test_aliases_choices_and_categories_are_those_that_llvm_knows() -> None:
     }
 
 
-def test_an_unknown_name_is_a_key_error_with_the_nearest_names() -> None:
-    with pytest.raises(UnknownOptionError) as raised:
-        registry()["unrol-count"]
-    assert (raised.value.name, raised.value.suggestions[0]) == ("unrol-count", "unroll-count")
-    assert "unroll-count" in registry()
-    assert "unrol-count" not in registry()
-    assert registry().get("unrol-count") is None
-
-
 @alone
 def test_value_follows_the_process_and_default_does_not() -> None:
     for given in BEFORE:
@@ -192,15 +184,10 @@ GIVEN = {
 }
 
 
+@alone
 def test_importing_attaches_nothing_and_the_first_use_does() -> None:
-    run_python("""
-        from tests.support.library_code import changed_code  # imports optctx
-        import optctx, optctx.engine.attach
-        assert optctx.engine.attach.attached() is None
-        assert changed_code() == []
-        optctx.OptionContext  # merely named
-        assert optctx.engine.attach.attached() is None
-        optctx.registry()
-        assert optctx.engine.attach.attached() is not None
-        assert len(changed_code()) > 1000
-    """)
+    assert attached() is None
+    assert changed_code() == []
+    registry()
+    assert attached() is not None
+    assert len(changed_code()) > 1000
