@@ -146,6 +146,7 @@ def test_every_option_takes_from_cpp_what_it_takes_from_python(cpp: Scopes) -> N
         ("stats", "true", "6: cannot set 'stats' for one thread: .*; leave it out, or"),
         ("cfg-func-name", b"\xc3", "5: .*: the text of an option is UTF-8"),
         ("cfg-func-name", b"a\0b", "5: cannot set 'cfg-func-name': the text contains NUL"),
+        ("regbankselect-fast", "2", "5: .* LLVM does not allow a value here"),
     ],
 )  # fmt: skip
 def test_a_refusal_says_why_and_changes_nothing(
