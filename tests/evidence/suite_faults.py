@@ -26,11 +26,11 @@ from evidence.conformance.report import as_json, as_text
 from evidence.conformance.scoped import Mode, scoped_outcome
 from optctx import Log
 from optctx.children.pool import SharedPool
+from optctx.image.loaded import Image
 
 _COUNTED = str(pathlib.Path(__file__).parents[1] / "programs" / "sample" / "counted.ll")
 _OPTIONS = {
     "right": ("-unroll-count=2",),
-    "right with two options": ("-unroll-count=3", "-inline-threshold=7"),
     "insensitive": ("-inline-threshold=7",),
     "refused": ("-stats",),
     "rejected": ("-unroll-count=many",),
@@ -39,7 +39,6 @@ _OPTIONS = {
     "wrong in company": ("-unroll-count=6",),
     "wrong and remembering": ("-unroll-count=7",),
     "killed": ("-unroll-count=8",),
-    "exits": ("-unroll-count=9",),
     "killed together": ("-unroll-count=10",),
     "killed together, too": ("-unroll-count=11",),
     "unstable": ("-unroll-count=12",),
@@ -75,8 +74,6 @@ def _inside(job: Job, mode: Mode, machines: Machines | None) -> Outcome:
     if name == "killed":
         os.write(2, b"last words")
         _die()
-    if name == "exits":
-        os._exit(3)
     if name == "hangs":
         time.sleep(1000)
     if name in _TOGETHER:
@@ -107,10 +104,10 @@ class _Stock:
         return _ODD if cls.compiled and name == "wrong and remembering" else compile_job(job)
 
     @classmethod
-    def set_company_options(cls, arguments: Sequence[str]) -> None:
+    def set_company_options(cls, arguments: Sequence[str], image: Image) -> None:
         """Before company is compiled."""
         cls.options = True
-        fresh.set_process_options(arguments)
+        fresh.set_process_options(arguments, image)
 
     @classmethod
     def compile_company(cls, job: Job) -> Outcome:

@@ -61,6 +61,3 @@ def test_every_sensitive_option_must_be_recorded(tmp_path: pathlib.Path) -> None
     assert {name for name, _ in blind["missing"]} == {"unroll-count"}
     assert all(where.startswith("sample/") for _, where in blind["missing"])
     assert "unroll-count (sample/" in text
-
-
-# evidence.conformance.reads

@@ -16,7 +16,6 @@ import pytest
 
 from tests.long.fuzz.confined import Limits
 from tests.long.fuzz.hunt import Hunt, Target
-from tests.support.alone import alone
 from tests.support.cpp_build import ROOT
 
 pytestmark = pytest.mark.long
@@ -41,18 +40,6 @@ def test_a_short_run_finds_nothing(target: str) -> None:
     assert numbers["cases"] == cases
     found = {kinds: sum(numbers.get(kind, 0) for kind in kinds.split()) for kinds in least}
     assert [kinds for kinds, most in least.items() if found[kinds] <= most] == [], found
-
-
-@alone
-def test_a_smaller_set_has_numbers_nearer_to_the_registered_ones() -> None:
-    from tests.long.fuzz.sets import Case, Job, SetsTarget, Setting
-
-    case = Case(Job("opt", "a.ll"), (Setting("inline-threshold", "4000"), Setting("fast-isel", "true")))
-    smaller = [each.settings for each in SetsTarget().smaller(case) if len(each.settings) == 2]
-    assert smaller[0] == (Setting("inline-threshold", "225"), case.settings[1])
-    numbers = [int(settings[0].text or "") for settings in smaller]
-    assert numbers == sorted(set(numbers))
-    assert max(numbers) < 4000
 
 
 class Numbers(Target[tuple[str, ...]]):
@@ -134,57 +121,3 @@ def test_what_stock_llvm_does_too_is_no_finding() -> None:
     hunt = Hunt(Numbers(lambda: os.open("/", 0), lambda: os.write(1, b"words")))
     hunt.run_batch(1, 8)
     assert hunt.findings  # printing excuses nothing else
-
-
-def test_a_fault_after_other_cases_is_found_with_them() -> None:
-    target = Numbers(lambda: None)
-
-    def perform(case: tuple[str, ...]) -> str:
-        first = not target.seen
-        if Numbers.perform(target, case) and not first and "13" in case and case[0] == "hostile":
-            os.abort()
-        return "compiled"
-
-    target.perform = perform  # type: ignore[method-assign]
-    hunt = Hunt(target)
-    hunt.run_batch(1, 25)
-    [first, then] = hunt.findings[0].cases  # the fewest
-    assert first[0] == "hostile"
-    assert then == ("hostile", "13")
-
-
-@alone(seconds=600)
-def test_two_options_that_go_wrong_together_are_found_and_made_small() -> None:
-    """LLVM prints wherever two options that it reads have certain values. The same seeds find the same."""
-    from tests.long.fuzz import sets
-
-    compile_case = sets.compile_case
-    planted = {"-unroll-runtime=true", "-slp-vectorize-hor=true"}
-
-    def faulty(case: sets.Case) -> str:
-        how = compile_case(case)
-        if planted <= set(case.words):
-            os.write(1, b"words")
-        return how
-
-    def hunting() -> sets.SetsHunt:
-        target = sets.SetsTarget()
-        every = target._candidates()
-        target._candidates = lambda: [  # type: ignore[method-assign]
-            job for job in every if job.passes == "default<O3>" and job.path.endswith("counted.ll")
-        ]
-        target.prepare()
-        return sets.SetsHunt(target)
-
-    sets.compile_case = faulty
-    hunt, batches = hunting(), 0
-    while not (found := [each for each in hunt.findings if each.outcome.printed == "words"]):
-        hunt.run_batch(batches, 100)
-        batches += 1
-    assert (set(found[0].cases[0].words), found[0].outcome.how) == (planted, "prints")
-    again = hunting()
-    for number in range(batches):
-        again.run_batch(number, 100)
-    assert again.findings == hunt.findings
-    assert again.summary() == hunt.summary()
-    assert 0 < hunt.target.coverage.met < hunt.target.coverage.together

@@ -7,8 +7,7 @@ import pathlib
 import pytest
 
 from tests.long.mutants.__main__ import ROOT
-from tests.long.mutants.mutation import CORE, MUTATIONS, CannotMutateError, Mutation, mutated, read_mutations
-from tests.support.rows import rows
+from tests.long.mutants.mutation import CORE, MUTATIONS, CannotMutateError, Mutation, mutated
 
 
 def test_every_mutation_has_its_place_in_the_code() -> None:
@@ -33,19 +32,3 @@ def test_a_mutation_without_its_one_place_says_so(tmp_path: pathlib.Path, text: 
     (tmp_path / "optctx" / "file.py").write_text(text)
     with pytest.raises(CannotMutateError, match=f"is in {found}; expected it once; adapt the mutation"):
         mutated(Mutation("name", "what", "", "a = 1\n", "a = 2\n"), tmp_path)
-
-
-@rows(
-    ("text", "said"),
-    [
-        ("== a.py\na: b\n-c\n== a.py\nd: e\n-f\n", "a.py: expected it once"),
-        ("== a.py\nA: b\n-c\n", "a.py: expected it once, then mutations, found 'A: b"),
-        ("== a.py\na: b\n-c\na: b\n-d\n", "each name once, found a again"),
-        ("== a.py\na: b\n-c\nB-c: d\n-e\n", r"a: expected a change as in a diff, found \['B-c: d'\]"),
-        ("== a.py\na: b\n c\n", r"a: expected a change as in a diff, found \[' c'\]"),
-        ("== a.py\na: b\n+c\n", r"a: expected a change as in a diff, found \['\+c'\]"),
-    ],
-)
-def test_what_is_no_list_of_mutations_says_where(text: str, said: str) -> None:
-    with pytest.raises(ValueError, match=said):
-        read_mutations(text)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.long.__main__ import Stage, main, run_stages
+from tests.long.__main__ import Stage, run_stages
 
 CASES = """
 import pytest
@@ -42,10 +42,3 @@ def test_what_fails_and_what_is_not_run_is_named(tmp_path: Path) -> None:
     (tmp_path / "results.xml").write_text(ELSEWHERE)
     report.add_results(tmp_path / "results.xml")
     assert (list(report.lines()), report.status) == ([], 0), "what another stage runs is run"
-
-
-def test_a_stage_that_is_none_is_an_error(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit) as ended:
-        main(["soke"])
-    assert ended.value.code == 2
-    assert "no stage is called soke; there are long, examples, " in capsys.readouterr().err

@@ -10,26 +10,21 @@ from typing import Any
 
 from llvmlite import binding
 
-from optctx import OptionContext, bound, propagating
+from optctx import OptionContext, bound
 from optctx.compiling import Job, Result, compile_job
-from optctx.lab.rank import rank
-from optctx.lab.sweep import sweep
-from optctx.lab.tuning import parse_space, tune
 from optctx.values import CLASSES
-from tests.support.ir_texts import COUNTED, SCALE, X86
+from tests.support.ir_texts import SCALE, X86
 from tests.support.links_modules import module_of, noted, stamped
 from tests.support.runs import UNROLL, counted, machine
 
 __all__ = [
-    "CLASSES", "COUNTED", "HUGE", "SCALE", "UNROLL", "X86", "Executor", "Job", "attributed", "binding",
-    "bound_to_five", "closed", "compile_job", "coroutine", "error_of", "generator", "llvm_context",
-    "machine", "module", "module_of", "noted", "of_another_library", "parse_space", "pool", "rank",
-    "stamped", "sweep", "tune", "unshown", "written",
+    "CLASSES", "HUGE", "SCALE", "UNROLL", "X86", "Executor", "Job", "attributed", "binding",
+    "bound_to_five", "closed", "compile_job", "error_of", "generator", "llvm_context",
+    "machine", "module", "module_of", "noted", "of_another_library", "stamped", "unshown", "written",
 ]  # fmt: skip
 
 HUGE = 10**5000  # which repr() refuses to write out
 Executor = ThreadPoolExecutor
-pool = propagating(ThreadPoolExecutor(1))
 module = binding.parse_assembly("define void @f() { ret void }")
 llvm_context = binding.create_context()
 of_another_library = type("ContextRef", (), {"__module__": "other.binding", "closed": False})()
@@ -82,6 +77,3 @@ def written(text: str) -> pathlib.Path:
 
 def generator() -> Iterator[None]:
     yield
-
-
-async def coroutine(extra: int = 0) -> None: ...

@@ -7,10 +7,8 @@ from tests.support.rows import rows
 
 # What a program may do first. Each comes before anything has imported contexts or hosts.
 FIRST = {
-    "registry": "optctx.registry()['unroll-count'].value",
     "record": "with optctx.record(): pass",
     "emitting": "optctx.emit_object(binding.parse_assembly(''), MACHINE)",
-    "stamp": "optctx.stamp(binding.parse_assembly(''), optctx.OptionContext())",
 }
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import pathlib
 import sys
 from collections.abc import Callable
 from contextlib import suppress
@@ -27,14 +26,13 @@ from optctx import (
     stamp,
     travelling,
 )
-from optctx.compiling import FreshProcess, Job
 from optctx.errors import LinkMismatchError
 from optctx.testing.option import own_name
 from optctx.values import CLASSES
 from tests.support.alone import alone
 from tests.support.each_instruction import interrupt_at
 from tests.support.examples import examples
-from tests.support.ir_texts import CALLS, SCALE, X86
+from tests.support.ir_texts import CALLS
 from tests.support.links_modules import (
     context_of,
     linked,
@@ -45,7 +43,6 @@ from tests.support.links_modules import (
     through_text,
 )
 from tests.support.option_values import one
-from tests.support.processes import run_python
 
 WAYS: dict[str, Callable[[binding.ModuleRef], binding.ModuleRef]] = {
     "as it is": lambda module: module,
@@ -68,7 +65,7 @@ def test_the_options_come_back() -> None:
 
 
 @pytest.mark.llvm22
-@examples(100)
+@examples(40)
 @example([], through_bitcode)  # which leaves a stamp as well
 @given(st.lists(st.deferred(one), max_size=6), st.sampled_from([through_bitcode, through_text]))
 def test_options_of_every_kind_come_back(
@@ -137,46 +134,6 @@ def test_passes_keep_a_stamp() -> None:
         assert OptionContext.from_module(module) == context_of({"unroll-count": 4}), passes
 
 
-def test_a_step_in_another_process_runs_with_what_the_first_one_meant(
-    fresh: FreshProcess, tmp_path: pathlib.Path
-) -> None:
-    """A stamp by itself changes no code."""
-    module = module_of("a.c", body=SCALE)
-    plain = fresh.compile(Job(str(module), triple=X86))
-    stamp(module, context_of({"unroll-count": 4, "force-vector-interleave": 2}))
-    assert fresh.compile(Job(str(module), triple=X86)) == plain
-    (tmp_path / "a.bc").write_bytes(module.as_bitcode())
-    script = """
-        import sys
-        from llvmlite import binding
-        from optctx import OptionContext
-        from optctx.compiling import Job, compile_job
-        with open(sys.argv[1], "rb") as file:
-            module = binding.parse_bitcode(file.read())
-        with OptionContext.from_module(module):
-            result = compile_job(Job(str(module), triple="x86_64-unknown-linux-gnu", emit="ir"))
-        print(result.ir, end="")
-    """
-    printed = run_python(script, str(tmp_path / "a.bc"))
-    text = str(through_bitcode(module))
-    options = ("-force-vector-interleave=2", "-unroll-count=4")
-    expected, dropped = (fresh.compile(Job(text, "default<O3>", o, X86, emit="ir")) for o in (options, ()))
-    assert expected.error is dropped.error is None
-    assert printed == expected.ir != dropped.ir
-
-
-def test_metadata_that_is_no_stamp_stays_an_error_until_the_module_is_stamped() -> None:
-    for nodes in ("!0 = !{}", "!0 = distinct !{!0, !0, !0}", '!0 = !DIFile(filename: "a.c", directory: "/")'):
-        module = noted(nodes)
-        before = str(module)
-        for read in (OptionContext.from_module, lambda module: check_link([module])):
-            with pytest.raises(OptctxError):
-                read(module)
-        assert str(module) == before
-        stamp(module, context_of({"unroll-count": 4}))
-        assert OptionContext.from_module(module) == context_of({"unroll-count": 4})
-
-
 @alone
 def test_a_context_without_a_text_form_leaves_the_module_as_it_was() -> None:
     binding.set_option("", "-x86-align-branch=jcc")
@@ -196,7 +153,7 @@ TEXTS = st.sampled_from(
 NAMES = st.deferred(lambda: st.sampled_from(sorted(registry())))
 
 
-@examples(80)
+@examples(40)
 @given(st.dictionaries(NAMES, st.lists(TEXTS | st.none(), max_size=3), max_size=3))
 def test_any_texts_of_any_options_are_read_or_refused(options: dict[str, list[str | None]]) -> None:
     nodes = [

@@ -42,32 +42,6 @@ def test_every_option_that_differs_is_named_with_who_says_what() -> None:
     ]
 
 
-def test_a_difference_is_said_in_words() -> None:
-    """Of an option that one module does not give, of the link step, of options of the whole process."""
-    four = [stamped("a.c", unroll_count=4), stamped("b.c", unroll_count=4)]
-    limited = [  # as an earlier release stamped them
-        noted(f'!0 = !{{!"1", !"{name}", !1}}\n!1 = !{{!"opt-bisect-limit", !"{limit}"}}', name)
-        for name, limit in (("a.c", 3), ("b.c", 5))
-    ]
-    assert not check_link(four)
-    greedy = [
-        stamped("a.c", **{"regbankselect-greedy": True}),
-        stamped("b.c", **{"regbankselect-fast": True}),
-    ]
-    reports = (
-        check_link([stamped("a.c", unroll_count=0), stamped("b.c")]),
-        check_link(four, context_of({})),
-        check_link(limited),
-        check_link(greedy),
-    )
-    assert [str(report).split() for report in reports] == [
-        ["unroll-count", "0", "a.c", "not", "given", "b.c"],
-        ["unroll-count", "4", "a.c,", "b.c", "not", "given", "the", "link", "step"],
-        ["opt-bisect-limit", "3", "a.c", "5", "b.c"],
-        ["regbankselect-fast", "regbankselect-greedy", "a.c", "regbankselect-fast", "b.c"],
-    ]
-
-
 def test_a_linked_module_takes_part_with_all_its_parts() -> None:
     both = linked(stamped("a.c", unroll_count=4), stamped("b.c", unroll_count=8))
     [mismatch] = check_link([both])

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import importlib
 import pathlib
 
 import pytest
 
-import optctx
 from optctx import CompileCache, Drift, Drifts, record, registry
 from optctx.compiling import Job, compile_job
 from optctx.wording import html_table
-from tests.support.installed import FREE_THREADED
 from tests.support.ir_texts import COUNTED, UNROLL, X86
 
 pytestmark = pytest.mark.usefixtures("attached")
@@ -35,11 +32,3 @@ def test_objects_are_tables_and_short_texts(tmp_path: pathlib.Path) -> None:
         assert len(repr(shown)) < 200
     cache = CompileCache(tmp_path / "cache")
     assert repr(cache) == f"<CompileCache in {str(tmp_path / 'cache')!r}: 0 hits, 0 misses>"
-
-
-def test_names_that_are_imported_on_first_use_can_be_completed() -> None:
-    names = ["optctx", "optctx.testing", "optctx.compiling.facts"]
-    for name in names if FREE_THREADED else [*names, "optctx.numba"]:
-        module = importlib.import_module(name)
-        assert set(module.__all__) <= set(dir(module)), name
-    assert "__version__" in dir(optctx)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import os
 import pathlib
 import resource
 import signal
@@ -46,14 +45,9 @@ def refused_all(works: Sequence[tuple[Callable[[], object], str]]) -> None:
 
 TOML = {
     f"x = {DIGITS}": "a number with too many digits",
-    f"x = 0x{'f' * 900_000}": "found something else",
-    f"x ={' ' * 900_000}": "expected TOML: Invalid value",
     "x = [1, {y = 1e400}]": "found something else",
     f"x = {'[' * 100_000}": "nests too deeply",
-    f"x = {'[' * 40}{']' * 40}": "found something else",
     f"x.{'a.' * 300_000}b = 1": "keys of at most 32 parts, found more in line 2",
-    f"[{'a . ' * 200_000}b]": "keys of at most 32 parts, found more in line 2",
-    "x = " + "{y = " * 100_000: "nests too deeply",
     f"[options]\nx = {'[' * 40}{']' * 40}": "expected a list of texts for 'x'",
 }
 
@@ -69,13 +63,6 @@ def test_what_no_file_of_options_holds_is_refused(tmp_path: pathlib.Path) -> Non
             (functools.partial(OptionContext.load, file), rf"cannot read '.*{number}\.toml': .*{words}")
         )
     refused_all(works)
-
-
-def test_what_is_no_regular_file_is_not_read(tmp_path: pathlib.Path) -> None:
-    optctx.attach()
-    os.mkfifo(tmp_path / "pipe")
-    paths = tmp_path / "pipe", pathlib.Path("/dev/zero"), tmp_path
-    refused_all([(functools.partial(OptionContext.load, path), "is not a regular file") for path in paths])
 
 
 def test_facts_have_numbers_that_python_holds_and_are_read_to_an_end() -> None:

@@ -1,11 +1,10 @@
-"""What `make` installs and asks of the build, and where the built module can be loaded.
+"""What the native code asks of Python, and where the built module can be loaded.
 
 Python 3.12 and later build against the limited API. Older ones do not notice what is outside it.
 """
 
 from __future__ import annotations
 
-import os
 import platform
 import re
 import shutil
@@ -31,32 +30,6 @@ COMMENTS_AND_TEXTS = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"', re.DO
 NAMES = re.compile(r"(?<![\w:.>])_?Py[A-Z]?[a-zA-Z]*_\w+")
 # In the limited API since 3.12: older headers hide them. From "Stable ABI Contents" in Python's manual.
 SINCE_3_12 = {"PyVectorcall_Call", "PyVectorcall_NARGS", "Py_TPFLAGS_HAVE_VECTORCALL"}
-
-
-def pip_commands(target: str, venv: Path) -> list[list[str]]:
-    """What `make` would have pip install for a target in a new environment, without the flags."""
-    command = ["make", "--no-print-directory", "-n", target, f"VENV={venv}"]
-    clean = {name: value for name, value in os.environ.items() if not name.startswith("MAKE")}
-    printed = subprocess.run(
-        command, cwd=ROOT, env=clean, capture_output=True, text=True, check=True
-    ).stdout.replace("\\\n", " ")
-    return [
-        line.split(" install ", 1)[1].split() for line in printed.splitlines() if "/bin/pip install " in line
-    ]
-
-
-def test_a_demo_installs_what_it_needs_and_a_test_builds_nothing_again(tmp_path: Path) -> None:
-    demo, test = (pip_commands(target, tmp_path / "venv") for target in ("demo", "test"))
-    wanted = [[word.strip("\"'") for word in words if not word.startswith("-")] for words in test]
-    project = (ROOT / "pyproject.toml").read_text()
-    [requires] = re.findall(r"^requires = \[(.*)\]$", project, re.MULTILINE)
-    tools = ["cmake", "ninja", *re.findall(r'"(.*?)"', requires)]
-    assert wanted == [tools, [".[demo]"], ["optctx[test]"]]
-    assert demo == test[:2]
-    # Nothing in the build has another path the next time.
-    assert {"--no-build-isolation", "--config-settings=cmake.define.OPTCTX_PORTABLE=ON"} <= {*demo[1]}
-    assert "-e" not in test[2], "what is installed is not built again"
-    assert re.search(r'^demo = \["llvmlite[^"]*"\]$', project, re.MULTILINE)
 
 
 @pytest.mark.skipif(shutil.which("objdump") is None, reason="needs objdump (binutils)")

@@ -91,14 +91,3 @@ def test_contributing_names_files_that_there_are() -> None:
     assert len(named) > 30
     placeholders = {"optctx/lab/command/NAME_command.py"}
     assert sorted(path for path in named - placeholders if not (ROOT / path).exists()) == []
-
-
-def test_forms_of_the_forge_are_whole() -> None:
-    forms = sorted((FORGE / "ISSUE_TEMPLATE").glob("*.yml"))
-    assert len(forms) >= 2
-    for form in forms:
-        read = yaml.safe_load(form.read_text())
-        assert read.keys() == {"name", "description", "body"}
-        fields = [part for part in read["body"] if part["type"] != "markdown"]
-        assert len({part["id"] for part in fields}) == len(fields) > 0
-        assert all(part["attributes"]["label"] for part in fields)

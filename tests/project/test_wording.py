@@ -1,4 +1,4 @@
-"""Counted nouns and the nearest names."""
+"""The nearest names."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from optctx import registry
-from optctx.wording import did_you_mean, nearest
+from optctx.wording import nearest
 from tests.support.examples import examples
 
 
@@ -19,11 +19,3 @@ def test_a_name_with_one_letter_too_many_is_among_the_nearest(name: str, data: s
     typed = name[:at] + data.draw(st.sampled_from(string.ascii_lowercase)) + name[at:]
     assert name in nearest(typed, registry()) or typed in registry()
     assert nearest(name, registry())[0] == name
-
-
-def test_upper_case_does_not_matter_and_nothing_near_is_nothing() -> None:
-    assert nearest("Greedy", ["fast", "greedy"]) == ["greedy"]
-    assert nearest("qqqq", ["fast", "greedy"]) == []
-    assert nearest("x" * 100_000, registry()) == []
-    assert did_you_mean([]) == ""
-    assert did_you_mean(["a", "b"]) == "did you mean a or b?"

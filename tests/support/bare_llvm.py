@@ -24,7 +24,6 @@ _PROTOTYPES: dict[str, tuple[type | None, tuple[type, ...]]] = {
     "LLVMPY_ContextCreate": (c_void_p, ()),
     "LLVMPY_ContextDispose": (None, (c_void_p,)),
     "LLVMPY_ParseAssembly": (c_void_p, (c_void_p, c_char_p, POINTER(c_char_p))),
-    "LLVMPY_ParseBitcode": (c_void_p, (c_void_p, c_char_p, c_size_t, POINTER(c_char_p))),
     "LLVMPY_DisposeModule": (None, (c_void_p,)),
     "LLVMPY_PrintModuleToString": (None, (c_void_p, POINTER(c_void_p))),
     "LLVMPY_DisposeString": (None, (c_void_p,)),
@@ -80,7 +79,7 @@ class BareLlvm:
 
     @contextmanager
     def module(
-        self, ir: str | bytes, begin: Callable[[int], None] = lambda context: None
+        self, ir: str, begin: Callable[[int], None] = lambda context: None
     ) -> Iterator[tuple[int, int]]:
         """An LLVMContext, with which `begin` was called, and a module in it, until the block ends."""
         library, said = self.library, c_char_p()
@@ -88,36 +87,19 @@ class BareLlvm:
             context = library.LLVMPY_ContextCreate()
             held.callback(library.LLVMPY_ContextDispose, context)
             begin(context)
-            if isinstance(ir, bytes):
-                module = library.LLVMPY_ParseBitcode(context, ir, len(ir), byref(said))
-            else:
-                module = library.LLVMPY_ParseAssembly(context, ir.encode(), byref(said))
+            module = library.LLVMPY_ParseAssembly(context, ir.encode(), byref(said))
             if not module:
                 raise RuntimeError(_words("cannot read the module", said))
             held.callback(library.LLVMPY_DisposeModule, module)
             yield context, module
 
     @contextmanager
-    def machine(
-        self,
-        triple: str = X86,
-        cpu: str = "",
-        features: str = "+avx2",
-        opt_level: int = _SPEED,
-        reloc: str = "default",
-        code_model: str = "default",
-    ) -> Iterator[int]:
-        """A target machine, until the block ends."""
-        said = c_char_p()
-        target = self.library.LLVMPY_GetTargetFromTriple(triple.encode(), byref(said))
-        if not target:
-            raise RuntimeError(_words(f"no target for {triple!r}", said))
-        texts = (each.encode() for each in (triple, cpu, features))
+    def machine(self) -> Iterator[int]:
+        """A target machine for x86-64, until the block ends."""
+        target = self.library.LLVMPY_GetTargetFromTriple(X86.encode(), byref(c_char_p()))
         machine = self.library.LLVMPY_CreateTargetMachine(
-            target, *texts, opt_level, reloc.encode(), code_model.encode(), 0, 0, b""
+            target, X86.encode(), b"", b"+avx2", _SPEED, b"default", b"default", 0, 0, b""
         )
-        if not machine:
-            raise RuntimeError(f"no target machine for {triple!r}")
         try:
             yield machine
         finally:
@@ -142,19 +124,19 @@ class BareLlvm:
             found[name] = hashlib.sha256(text.encode() + b"\0" + code).hexdigest()
         return found
 
-    def text(self, module: int, function: str = "PrintModuleToString") -> str:
-        """The module, or what another function says of another object."""
+    def text(self, module: int) -> str:
+        """The module."""
         text = c_void_p()
-        getattr(self.library, f"LLVMPY_{function}")(module, byref(text))
+        self.library.LLVMPY_PrintModuleToString(module, byref(text))
         assert text.value is not None
         copy = ctypes.string_at(text.value).decode(errors="replace")
         self.library.LLVMPY_DisposeString(text)
         return copy
 
-    def emit(self, machine: int, module: int, as_object: bool = True) -> bytes:
-        """An object, or assembly."""
+    def emit(self, machine: int, module: int) -> bytes:
+        """An object."""
         said = c_char_p()
-        buffer = self.library.LLVMPY_TargetMachineEmitToMemory(machine, module, int(as_object), byref(said))
+        buffer = self.library.LLVMPY_TargetMachineEmitToMemory(machine, module, 1, byref(said))
         if not buffer:
             raise RuntimeError(_words("cannot emit", said))
         start, size = self.library.LLVMPY_GetBufferStart(buffer), self.library.LLVMPY_GetBufferSize(buffer)

@@ -30,7 +30,7 @@ class Begins:
 begun = int(sys.argv.pop(1))
 signal.signal(signal.SIGINT, signal.default_int_handler)
 signal.signal(signal.SIGTERM, signal.SIG_DFL)
-from {program} import main
+from optctx.program import main
 if "optctx.lab.command.main" in sys.modules:
     os.write(begun, b"begun")
 else:
@@ -51,18 +51,13 @@ class Ended:
 
 
 @contextlib.contextmanager
-def running(
-    arguments: Sequence[str], folder: pathlib.Path, program: str = "optctx.program"
-) -> Iterator[subprocess.Popen[str]]:
-    """The command, once it has begun: in a session of its own, with temporary files in `folder`/temporary.
-
-    `program`: the module whose `main` it is.
-    """
+def running(arguments: Sequence[str], folder: pathlib.Path) -> Iterator[subprocess.Popen[str]]:
+    """The command, once it has begun: in a session of its own, with temporary files in `folder`/temporary."""
     temporary = folder / "temporary"
     temporary.mkdir(exist_ok=True)
     reading, writing = os.pipe()
     with subprocess.Popen(
-        [sys.executable, "-c", _PROGRAM.format(program=program), str(writing), *arguments],
+        [sys.executable, "-c", _PROGRAM, str(writing), *arguments],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -88,10 +83,9 @@ def interrupted(
     number: int = signal.SIGINT,
     *,
     times: int = 1,
-    program: str = "optctx.program",
 ) -> Ended:
     """The command, whose whole group gets a signal when `when` has returned. It leaves nothing behind."""
-    with running(arguments, folder, program) as process:
+    with running(arguments, folder) as process:
         when(process)
         for _ in range(times):  # `timeout` tells the process, then its group
             os.killpg(process.pid, number)

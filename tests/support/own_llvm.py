@@ -27,7 +27,7 @@ ROOT = pathlib.Path(__file__).parents[2]
 PARTS = ("core", "irreader", "passes")
 OTHER = ("-Wl,-Bsymbolic-functions", *PARTS, "nvptx")  # another LLVM, as distributions link theirs
 CONFIG = shutil.which("llvm-config-19")
-KERNELS = ("kernel.ll", "tuning/hash.ll", "tuning/matmul.ll")
+KERNELS = ("kernel.ll", "tuning/matmul.ll")
 
 needs_archives = pytest.mark.skipif(
     CONFIG is None,

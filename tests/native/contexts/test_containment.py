@@ -24,10 +24,6 @@ def entries() -> object:
     return registry()["min-jump-table-entries"].value
 
 
-def has_table() -> bool:
-    return TABLE in compile_job(JOB).code.decode()
-
-
 @alone
 def test_inside_a_scope_it_reaches_neither_the_process_nor_another_thread_nor_the_next_scope() -> None:
     plain = compile_job(JOB)
@@ -100,29 +96,6 @@ def test_threads_whose_targets_write_the_same_option_do_not_meet(fresh: FreshPro
     in_threads([partial(work, first) for first in range(3)])
     assert process_state() == before
     assert compile_job(JOB) == expected[0]
-
-
-@alone
-def test_scopes_nest_and_what_llvm_writes_inside_stays_inside() -> None:
-    before, plain = process_state(), compile_job(JOB)
-
-    with OptionContext(unroll_count=2) as outer:
-        assert has_table()
-        assert compile_job(WRITER).error is None
-        assert not has_table()  # as in a process of its own
-        with OptionContext(unroll_count=3) as inner:
-            assert has_table()
-            assert current() is inner
-            assert compile_job(WRITER).error is None
-            assert not has_table()
-        assert current() is outer
-        assert not has_table()
-        assert entries() == 4
-        assert process_state() == before
-    assert process_state() == before
-    assert compile_job(JOB) == plain
-    with outer:
-        assert has_table()
 
 
 # Copies of an option that each scope has, because LLVM itself may write to it

@@ -44,7 +44,6 @@ def test_another_version_of_the_interface_is_refused(build: Build) -> None:
     [
         ("optctx.hpp", "c++17", ("-Wshadow", "-Wconversion", "-Wsign-conversion", "-Wold-style-cast")),
         ("optctx.hpp", "c++20", ("-fno-exceptions", "-fno-rtti")),
-        pytest.param("optctx.hpp", "c++23", (), marks=pytest.mark.long),
         ("interface.h", "c11", ("-xc",)),
     ],
 )

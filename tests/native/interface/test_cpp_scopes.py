@@ -23,7 +23,6 @@ from tests.support.scopes import (
     in_threads,
     meanwhile,
     scopes_become,
-    set_option,
     unrolled,
 )
 
@@ -144,11 +143,8 @@ def test_every_option_takes_from_cpp_what_it_takes_from_python(cpp: Scopes) -> N
     [
         ("unrol-count", "4", "2: no LLVM option is called 'unrol-count'; `optctx options` shows every name"),
         ("unroll-count", "x", "4: cannot set 'unroll-count': LLVM says: .*'x' value invalid for uint arg"),
-        ("accel-tables", "Dwarv", "4: .* Cannot find option named 'Dwarv'!$"),
-        ("inline-threshold", "€" * 300, "4: .*LLVM says: for the --inline-threshold option: '€+$"),
         ("stats", "true", "5: cannot set 'stats' for one thread: .*; leave it out, or"),
         ("cfg-func-name", b"\xc3", "4: .*: the text of an option is UTF-8"),
-        ("cfg-func-name", b"\xed\xa0\x80", "4: .*: the text of an option is UTF-8"),
         ("cfg-func-name", b"a\0b", "4: cannot set 'cfg-func-name': the text contains NUL"),
         ("regbankselect-fast", "2", "4: .* LLVM does not allow a value here"),
     ],
@@ -166,11 +162,9 @@ def test_typed_values_are_what_their_texts_are(cpp: Scopes) -> None:
     seen: list[object] = []
     taken = [
         ("enable-gvn-hoist", "bool", True),
-        ("aarch64-enable-global-merge", "bool", True),
         ("inline-threshold", "int", -3),
         ("asan-mapping-offset", "std::uint64_t", 2**64 - 1),
         ("cold-branch-ratio", "float", 0.10000000149011612),
-        ("cold-branch-ratio", "double", 0.10000000149011612),
         ("chr-bias-threshold", "double", 0.1),
     ]
     for name, kind, value in taken:
@@ -178,7 +172,6 @@ def test_typed_values_are_what_their_texts_are(cpp: Scopes) -> None:
         assert seen.pop() == value
     for name, kind, error in [
         ("unroll-count", "bool", "4: .*LLVM says: .* 'true' value invalid for uint argument!"),
-        ("unroll-count", "int", "4: .*LLVM says: .* '-3' value invalid for uint argument!"),
     ]:  # fmt: skip
         with pytest.raises(RuntimeError, match=f"^{error}"):
             cpp.typed(name, kind, lambda: seen.append("entered"))
@@ -243,24 +236,6 @@ def test_a_scope_that_cannot_be_left_says_why(cpp: Scopes) -> None:
         scope.leave()
     why = "it was entered on another thread; leave it on that thread"
     assert elsewhere == [f"6: cannot leave a scope: {why}"]
-
-
-def test_what_is_set_inside_ends_with_the_scope(cpp: Scopes) -> None:
-    def within() -> None:
-        set_option("unroll-count", "6")
-        assert (unrolled(), current()["unroll-count"], current()["unroll-max-count"]) == (6, 6, 9)
-        with OptionContext({"unroll-runtime": True}):
-            assert unrolled() == 6
-        cpp.do("keep_current")
-
-    cpp.inside("unroll-max-count", "9", within)
-    assert (unrolled(), registry()["unroll-count"].value) == (1, 0)
-    cpp.run("in_prepared", lambda: within_prepared.append(unrolled()))
-    assert within_prepared == [6]
-    cpp.do("drop_prepared")
-
-
-within_prepared: list[int] = []
 
 
 def test_threads_without_python_have_scopes_while_pythons_come_and_go(cpp: Scopes) -> None:

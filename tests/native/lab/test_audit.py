@@ -5,7 +5,6 @@ Everything runs in processes of its own: pages are protected and signals handled
 
 from __future__ import annotations
 
-import ctypes
 import pathlib
 from collections.abc import Callable
 from contextlib import nullcontext
@@ -119,44 +118,3 @@ def test_one_site_that_was_missed_is_reported_with_function_option_and_address(k
     assert (access.instruction, access.address) == (missed.address, missed.region + missed.offset)
     assert access.write == missed.writes
     assert access.count > 0
-
-
-@alone
-def test_neighbours_do_not_show_and_accesses_from_elsewhere_do() -> None:
-    engine = attach()
-    option = engine.options["unroll-count"]
-    number = ctypes.c_uint32.from_address(option.place.address)
-    page = option.address & -4096
-    spans = [(region.live, region.live + region.size) for region in engine.plan.regions]
-    beside = next(
-        at for at in range(page, page + 4096, 8) if not any(begin - 8 < at < end for begin, end in spans)
-    )
-    neighbour = ctypes.c_uint32.from_address(beside)
-    with OptionContext({"unroll-count": 4}):
-        with audit() as seen:
-            assert neighbour.value is not None
-        assert seen.accesses == []
-        assert seen.neighbours == 1
-        for write in (False, True):
-            with audit() as seen:
-                if write:
-                    ctypes.memset(ctypes.addressof(number), 0, 1)
-                else:
-                    assert number.value == 0
-            [access] = seen.accesses
-            assert (access.option, access.write, access.count) == ("unroll-count", write, 1)
-            assert access.address == ctypes.addressof(number)
-            assert access.function == ""
-            assert seen.neighbours == 0
-        table = next(region for region in engine.plan.regions if region.role == Role.state)
-        with audit() as seen:
-            ctypes.string_at(table.live, 1)
-        # Storage beside the options goes by its own name.
-        symbol = engine.image.object_at(table.live)
-        assert symbol is not None
-        # By one instruction of Python's or by several, as its version is.
-        assert {(access.option, access.write) for access in seen.accesses} == {(demangle(symbol.name), False)}
-    with audit() as seen:
-        assert number.value == 0  # no context: LLVM's own is what this thread is to see
-    assert seen.accesses == []
-    assert seen.entitled == 1

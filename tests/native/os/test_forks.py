@@ -21,12 +21,11 @@ from optctx import (
     OptionContext,
     _native,
     attach,
-    detach,
 )
 from optctx.compiling import FreshProcess, Job
 from tests.support.alone import alone
 from tests.support.forking import fork
-from tests.support.library_code import LLVMLITE, changed_code
+from tests.support.library_code import LLVMLITE
 from tests.support.processes import SECONDS, in_child, python_process, wait_until_asleep
 from tests.support.scopes import beside, meanwhile, unrolled
 
@@ -53,7 +52,7 @@ def test_forks_under_load_do_not_hang_in_locks_of_optctx(forks: int) -> None:
     assert (summary["hangs"]["optctx"], summary["failed"]) == (0, 0), f"{summary}\n{done.stderr}"
 
 
-@pytest.mark.parametrize("step", ["_attach", "survey", "make_plan", "_keep"])
+@pytest.mark.parametrize("step", ["_attach", "make_plan"])
 @alone
 def test_a_fork_during_the_first_attach(step: str) -> None:
     """It waits for what attaching has begun."""
@@ -83,24 +82,6 @@ def test_a_fork_during_the_first_attach(step: str) -> None:
         child(work)
     assert seen == [[]]  # not before this step was done
     work()
-
-
-@alone
-def test_forks_while_another_thread_attaches_and_detaches() -> None:
-    def work() -> None:
-        detach()
-        assert changed_code() == []
-        with OptionContext(unroll_count=4):
-            assert unrolled() == 4
-
-    def change() -> None:
-        attach()
-        detach()
-
-    attach()
-    with meanwhile(change):
-        for _ in range(6):
-            child(work)
 
 
 @alone

@@ -12,7 +12,6 @@ from optctx._native import Transaction, read_bytes
 from optctx.engine.engine import Clock, Engine, _trampolines
 from optctx.hosts.llvmlite import llvmlite_image
 from optctx.image.survey import survey
-from optctx.plan import Plan
 from tests.support.alone import alone
 from tests.support.library_code import changed_code
 
@@ -21,16 +20,10 @@ Sites = list[tuple[int, bytes, bytes]]  # address, the bytes there, the new code
 
 
 @functools.cache
-def make_plan() -> Plan:
-    """What attaching to llvmlite's library would redirect, as a plan."""
-    return Engine(survey(llvmlite_image(), ()), Clock()).plan
-
-
-@functools.cache
 def prepare() -> tuple[Sites, int, int]:
     """What attaching would redirect, and where the library's code begins and ends; nothing is attached."""
     image = llvmlite_image()
-    sites = list(_trampolines(image, make_plan()))
+    sites = list(_trampolines(image, Engine(survey(image, ()), Clock()).plan))
     assert len(sites) > 5000
     assert changed_code() == []
     return sites, image.text_begin, image.text_end

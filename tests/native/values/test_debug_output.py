@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from collections import Counter
-
 import pytest
 from llvmlite import binding
 
 import optctx
 from optctx import (
-    Log,
     OptionContext,
     drift,
-    record,
     registry,
     run_passes,
     watch,
@@ -20,12 +16,10 @@ from optctx import (
 )
 from optctx.compiling import FreshProcess, compile_job
 from optctx.engine.attach import attach
-from tests.support.debug_output import DEBUGGED, INVARIANT, OTHER, PLAIN, TIMES, flag, of_the_pass, printed
+from tests.support.debug_output import DEBUGGED, INVARIANT, PLAIN, flag, of_the_pass, printed
 from tests.support.processes import forked
 from tests.support.scopes import (
     in_threads,
-    meanwhile,
-    scoped,
     set_option,
 )
 
@@ -55,31 +49,6 @@ def test_the_innermost_scope_prints_what_a_fresh_process_does_and_nothing_after_
     assert printed(lambda: compile_job(PLAIN)) == []
     assert printed(nested) == lines
     assert printed(lambda: compile_job(PLAIN)) == []
-
-
-def test_two_threads_print_each_its_own_and_those_beside_print_nothing_and_compile_what_they_would(
-    lines: list[str], fresh: FreshProcess
-) -> None:
-    wanted, wanted_plain = fresh.compile(OTHER), fresh.compile(PLAIN)
-
-    def debugged() -> None:
-        for _ in range(TIMES):
-            assert scoped(DEBUGGED).ir == wanted_plain.ir
-
-    def plain() -> None:
-        assert compile_job(OTHER) == wanted
-
-    def in_a_context() -> None:
-        with OptionContext(debug=False):
-            plain()
-
-    def all_of_it() -> None:
-        with meanwhile(plain, in_a_context):
-            in_threads([debugged, debugged])
-
-    # LLVM writes in pieces, which may come between each other's: what counts is every character.
-    found = printed(all_of_it)
-    assert Counter("".join(found)) == Counter("".join(lines * TIMES * 2))
 
 
 def test_llvms_flag_is_up_only_while_a_scope_needs_it_and_nobody_takes_it_for_drift() -> None:
@@ -157,29 +126,6 @@ def test_it_follows_an_llvm_context_a_function_and_a_copied_scope(lines: list[st
 
     assert of_the_pass(printed(copied)) == wanted
     assert not flag()
-
-
-def test_what_one_thread_debugs_changes_nothing_that_another_records() -> None:
-    def recorded() -> tuple[str, object]:
-        with record() as log, OptionContext(debug=False, unread="error"):
-            compile_job(PLAIN)
-        return log.fingerprint(), dict(log.reads)
-
-    alone = recorded()
-    for context in (OptionContext(debug=True), OptionContext(debug_only="licm")):
-        assert not {"debug", "debug-only"} & dict(record_of(context).reads).keys()
-    with OptionContext(debug=True):
-        beside: list[tuple[str, object]] = []
-        in_threads([lambda: beside.append(recorded())])
-    assert beside == [alone]
-
-
-def record_of(context: OptionContext) -> Log:
-    """Where it is on, what is printed is no read either, nor is it an override that nothing read."""
-    with record() as log:
-        assert printed(lambda: context.run(compile_job, PLAIN)) != []
-    assert log.unread == []
-    return log
 
 
 def test_all_code_that_looks_at_the_flag_asks_for_the_type_as_well() -> None:

@@ -27,14 +27,12 @@ from tests.support.debug_output import (
     OTHER,
     PLAIN,
     TIMES,
-    debugged_by,
     flag,
     printed,
     told,
 )
 from tests.support.ir_texts import COUNTED, UNROLL, X86
 from tests.support.processes import forked, in_child
-from tests.support.rows import rows
 from tests.support.scopes import (
     beside,
     in_threads,
@@ -43,24 +41,6 @@ from tests.support.scopes import (
     scoped,
     set_option,
 )
-
-# LLVM adds up what several `-debug-only` give. The last of `-debug` and `-debug-only` says whether it prints.
-GIVEN = [
-    ("-debug-only=licm",),
-    ("-debug-only=gvn,licm",),
-    ("-debug-only=licm", "-debug-only=gvn"),
-    ("-debug-only=",),
-    ("-debug-only=licm", "-debug-only="),
-    ("-debug=false", "-debug-only=licm"),
-    ("-debug-only=licm", "-debug=false"),
-]
-
-
-@rows("options", GIVEN)
-def test_a_scope_prints_the_types_that_it_asks_for(options: tuple[str, ...], fresh: FreshProcess) -> None:
-    assert printed(lambda: scoped(debugged_by(*options))) == told(fresh, *options)
-    assert not flag()
-
 
 # Each thread has a module that the other's types say nothing of.
 UNROLLED = Job(COUNTED, UNROLL, triple=X86, emit="ir", options=("-unroll-count=4", "-debug-only=loop-unroll"))

@@ -20,16 +20,10 @@ from tests.support.rows import rows
     ("name", "given", "value"),
     [
         ("vectorize-loops", "TRUE", True),
-        ("inline-threshold", "-0x10", -16),
-        ("cold-branch-ratio", "1e-1", pytest.approx(0.1)),
-        ("chr-bias-threshold", "inf", math.inf),
         ("chr-bias-threshold", "-0.0", 0.0),
-        ("asan-memory-access-callback-prefix", "", ""),
         ("internalize-public-api-list", "one,two", ["one", "two"]),
         ("internalize-public-api-list", iter("ab"), ["a", "b"]),
-        ("print-after-pass-number", (3, 5), [3, 5]),
         ("internalize-public-api-list", [], []),
-        ("chr-bias-threshold", -math.inf, -math.inf),
         ("chr-bias-threshold", math.nan, pytest.approx(math.nan, nan_ok=True)),
     ],
 )
@@ -40,17 +34,12 @@ def test_text_is_judged_by_llvms_parsers_and_values_are_kept(name: str, given: o
 @rows(
     ("args", "name", "value"),
     [
-        (["-unroll-count=4"], "unroll-count", 4),
         (["--unroll-count=4"], "unroll-count", 4),
         (["-unroll-count", "4"], "unroll-count", 4),
-        (["-unroll-count=1", "-unroll-count=4"], "unroll-count", 4),  # more of it: test_args.py
-        ("-unroll-count 4", "unroll-count", 4),
         (["-vectorize-loops"], "vectorize-loops", True),
-        (["-vectorize-loops=0"], "vectorize-loops", False),
         (["-arm-restrict-it"], "arm-default-it", "arm-restrict-it"),
         (["-print-after=a,b", "-print-after=c"], "print-after", ["a", "b", "c"]),
         ("-asan-memory-access-callback-prefix='a b'", "asan-memory-access-callback-prefix", "a b"),
-        (["-asan-memory-access-callback-prefix="], "asan-memory-access-callback-prefix", ""),
         (["-aarch64-stack-hazard-size=64"], "aarch64-streaming-hazard-size", 64),
         ("", "unroll-count", 0),
     ],
@@ -208,13 +197,6 @@ def test_a_copy_of_a_subclass_is_of_that_subclass_and_has_its_attributes(how: st
         assert current() is made
 
 
-def test_only_the_caller_calls_the_init_of_a_subclass() -> None:
-    named = Named("n", 2)
-    made = [Named.from_args("-unroll-count=4"), named.derive(unroll_count=4)]
-    assert {type(each) for each in made} == {Named}
-    assert {each["unroll-count"] for each in made} == {4}
-
-
 def test_a_second_init_is_refused_and_the_scope_can_be_left() -> None:
     context = OptionContext(unroll_count=4)
     before = hash(context)
@@ -223,12 +205,6 @@ def test_a_second_init_is_refused_and_the_scope_can_be_left() -> None:
             context.__init__(unroll_count=8)  # type: ignore[misc]
         assert current() is context
     assert (context["unroll-count"], hash(context)) == (4, before)
-
-
-@rows("how", COPIES)
-def test_a_copy_keeps_the_mode_of_its_context(how: str) -> None:
-    made = COPIES[how](OptionContext(unroll_count=4, unread="warn"))
-    assert (type(made), made._unread) == (OptionContext, "warn")
 
 
 @alone

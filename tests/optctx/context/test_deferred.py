@@ -73,7 +73,6 @@ def test_what_runs_later_is_refused_before_it_is_called(kind: str) -> None:
     made = type("Own", (), {"method": function, "static": staticmethod(function)})()
     deferred = (
         function,
-        functools.partial(function, 1),
         functools.partial(functools.partial(made.method), 1),
         made.method,
         made.static,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator
 
 import pytest
 from llvmlite import binding
@@ -89,27 +89,6 @@ def test_a_scope_in_a_generator_reaches_its_caller_until_it_is_left() -> None:
     assert next(second) == 4  # the first one could not leave, as the error said
     current().__exit__(None, None, None)
     assert unrolled() == UNROLLED_ONCE
-
-
-def test_a_generator_resumed_on_another_thread_cannot_leave_there() -> None:
-    context = four()
-
-    def step() -> Iterator[None]:
-        with context:
-            yield
-
-    running = step()
-    next(running)
-
-    def resume() -> None:
-        with pytest.raises(ScopeError, match="another thread"):
-            next(running)
-        assert unrolled() == UNROLLED_ONCE
-
-    in_threads([resume])
-    assert unrolled() == 4  # as the error said
-    context.__exit__(None, None, None)
-    assert scopes_become(0)
 
 
 def test_a_thread_that_ends_inside_scopes_leaves_them() -> None:

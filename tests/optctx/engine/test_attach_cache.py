@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import ctypes
 import json
-import marshal
 import os
 import pathlib
 import resource
 import shutil
 import stat
-import struct
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -20,16 +18,13 @@ import pytest
 from llvmlite.binding import ffi
 
 from optctx import loaded_image
-from optctx._native import MisfitError, Sites
 from optctx.engine import kept
 from optctx.engine.attach import _Attachment, _prepare, attach
 from optctx.engine.engine import Clock
 from optctx.engine.host import host_of
 from optctx.errors import OptctxError
 from optctx.hosts.llvmlite import llvmlite_image
-from optctx.image.findings import Findings
 from optctx.image.loaded import Image
-from optctx.store import tag
 from tests.optctx.engine.attached_plan import KEPT, decided, digests
 from tests.support.alone import alone
 from tests.support.processes import in_child, run_python
@@ -108,47 +103,7 @@ def test_a_process_that_finds_it_decides_the_same(home: Home, filled: dict[str, 
     assert stat.S_IMODE(entry.parent.stat().st_mode) == 0o700, "only this user can read or write it"
 
 
-def other_site(packed: bytes, **changes: int) -> bytes:
-    """Rows of sites with another one in the middle."""
-    fields = ("address", "region", "offset", "function", "length", "tactic", "scratch", "operand_at", "uses")
-    row = struct.Struct("<QQiIBBBBB3x")
-    at = len(packed) // row.size // 2 * row.size
-    own = dict(zip(fields, row.unpack_from(packed, at), strict=True))
-    own.update({name: own[name] + by for name, by in changes.items()})
-    return packed[:at] + row.pack(*own.values()) + packed[at + row.size :]
-
-
-# Changes of a row, each of which another check of a site refuses -> why
-WRONG_SITES: list[tuple[dict[str, int], str]] = [
-    ({"address": 1 << 40}, "is outside the code"),
-    ({"length": -6}, "has no room for a jump"),
-    ({"operand_at": 1}, "has no operand that is relative to it"),
-    ({"offset": 8}, "refers to something else"),
-    ({"length": 1}, "refers to something else"),
-    ({"scratch": 12}, "cannot use the register"),
-    ({"tactic": 7}, "cannot use the register"),
-]
-
-
-def test_a_site_that_the_code_contradicts_is_refused() -> None:
-    engine = attach()
-    rows = engine.plan.references.sites.pack(engine.image.base)
-    for changes, why in WRONG_SITES:
-        with pytest.raises(MisfitError, match=why):
-            Sites.unpack(engine.image.base, other_site(rows, **changes)).check(engine.image)
-
-
-def plant(home: Home, data: bytes) -> None:
-    """An entry with the right tag, which holds something else."""
-    [entry] = entries(home)
-    entry.write_bytes(tag(entry.name, data) + data)
-
-
 # Files that are damaged
-
-
-def unharmed(home: Home) -> None:
-    assert entries(home)
 
 
 def one_bit(home: Home) -> None:
@@ -156,42 +111,6 @@ def one_bit(home: Home) -> None:
     content = bytearray(entry.read_bytes())
     content[len(content) // 2] ^= 4
     entry.write_bytes(content)
-
-
-def no_folder(home: Home) -> None:
-    shutil.rmtree(home / "cache")
-    (home / "cache").write_text("")
-
-
-# What is done -> how what is said after looking begins.
-DAMAGE: dict[str, tuple[Callable[[Home], object], str]] = {
-    "unharmed": (unharmed, "used"),
-    "one bit": (one_bit, "not used: could not read"),  # more of it: tests/optctx/test_store.py
-    "no folder can be made": (no_folder, "not kept: "),
-    "data of another form": (
-        lambda home: plant(home, marshal.dumps({"answers": 1})),
-        "not used: it has another",
-    ),
-    "no data": (lambda home: plant(home, b""), "not used: it has another form"),
-}
-
-
-def test_what_is_damaged_is_not_taken(
-    cold: tuple[Home, dict[str, Any]], tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    wrong = {}
-    for what, (damage, state) in DAMAGE.items():
-        home = lives_in(tmp_path / what, monkeypatch)
-        shutil.copytree(cold[0], home)
-        damage(home)
-        findings = Findings(llvmlite_image())
-        monkeypatch.setattr(llvmlite_image(), "findings", findings)
-        found = kept.Kept(llvmlite_image())
-        loaded = found.load()
-        taken = damage is unharmed
-        if (loaded, any(findings.data())) != (taken, taken) or not found.state.startswith(state):
-            wrong[what] = found.state
-    assert wrong == {}
 
 
 # What is decided with all that

@@ -1,4 +1,4 @@
-"""Attaching beside the threads of an everyday library, which block every signal, and beside any file name."""
+"""Attaching beside a library whose file has any name."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ import pytest
 from optctx import UnsupportedImageError, attach, loaded_image
 from optctx._native import loaded_libraries
 from tests.support.alone import alone
-from tests.support.processes import run_python
 from tests.support.scopes import four, unrolled
 
 
@@ -42,43 +41,3 @@ def test_a_library_in_a_folder_whose_name_is_not_utf8_is_a_library_like_any_othe
             loaded_image(path)
     with four():
         assert unrolled() == 4
-
-
-def test_threads_of_libzmq_and_of_faulthandler_block_signals() -> None:
-    # A thread that blocked SIGTRAP once made attaching fail.
-    run_python("""
-        import atexit, faulthandler, pathlib, signal, threading
-        import zmq
-        context = zmq.Context()
-        atexit.register(context.destroy)
-        socket = context.socket(zmq.PUSH)
-        socket.bind("inproc://here")
-        faulthandler.dump_traceback_later(600)
-        from tests.support.processes import SECONDS, wait_for
-
-        def blocking():
-            masks = [
-                int(line.split()[1], 16)
-                for status in pathlib.Path("/proc/self/task").glob("*/status")
-                for line in status.read_text().splitlines()
-                if line.startswith("SigBlk")
-            ]
-            return sum(mask >> (signal.SIGTRAP - 1) & 1 for mask in masks)
-
-        wait_for(lambda: blocking() >= 3)  # they block signals once they run
-
-        import optctx
-        from tests.support.scopes import eight, four, in_threads, unrolled
-        barrier = threading.Barrier(2)
-
-        def inside(scope, count):
-            with scope:
-                barrier.wait(SECONDS)
-                assert unrolled() == count
-
-        for _ in range(3):
-            in_threads([lambda: inside(four(), 4), lambda: inside(eight(), 8)])
-            assert unrolled() == 1 and optctx.info()["error"] is None
-            optctx.detach()
-        faulthandler.cancel_dump_traceback_later()
-    """)

@@ -7,17 +7,14 @@ import os
 import sys
 import threading
 from collections.abc import Callable
-from contextlib import suppress
 from functools import partial
 
 import pytest
 
 import optctx
 from optctx.compiling import FreshProcess, Job
-from optctx.engine import attach as attaching
 from optctx.engine.attach import attached
 from tests.support.alone import alone
-from tests.support.garbage import left_behind, no_collector
 from tests.support.ir_texts import COUNTED, UNROLL, X86
 from tests.support.library_code import changed_code
 from tests.support.processes import in_child
@@ -26,10 +23,12 @@ from tests.support.seccomp import forbid_code, refuse
 
 
 def no_decoder() -> None:
+    os.environ["OPTCTX_ATTACH_CACHE"] = "off"
     sys.modules["capstone"] = None  # type: ignore[assignment]
 
 
 def instruction_not_known() -> None:
+    os.environ["OPTCTX_ATTACH_CACHE"] = "off"
     from optctx.arch import CannotDecodeError
     from optctx.arch.x86_64.capstone_decoder import CapstoneDecoder
 
@@ -51,7 +50,6 @@ REASONS: list[tuple[Callable[[], None], str]] = [
 @alone
 def test_each_reason_is_an_error_that_says_what_to_do_and_changes_nothing() -> None:
     def child(missing: Callable[[], None], because: str) -> None:
-        os.environ["OPTCTX_ATTACH_CACHE"] = "off"
         missing()
         for use in (optctx.registry, partial(optctx.OptionContext, unroll_count=4)):
             with pytest.raises(optctx.UnsupportedImageError, match=because) as caught:
@@ -82,22 +80,3 @@ def test_a_kernel_without_membarrier_is_none() -> None:
     threading.Thread(target=threading.Event().wait, daemon=True).start()
     with optctx.OptionContext(unroll_count=4):
         assert unrolled() == 4
-
-
-@alone
-def test_a_refusal_leaves_no_cycle_that_holds_the_callers_objects() -> None:
-    def refused(*_: object) -> None:
-        raise optctx.UnsupportedImageError("another layout")
-
-    def child(prepare: Callable[[], None]) -> None:
-        prepare()
-        with no_collector():
-            with suppress(optctx.UnsupportedImageError):
-                optctx.attach()
-            assert left_behind() == []
-
-    def another_layout() -> None:
-        attaching.survey = refused  # type: ignore[assignment, attr-defined]
-
-    for prepare in (another_layout, forbid_code):
-        in_child(partial(child, prepare))

@@ -11,7 +11,6 @@ from __future__ import annotations
 import ctypes
 import json
 import pathlib
-import signal
 import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -47,24 +46,6 @@ def on_threads(work: Callable[[int], None]) -> None:
     with ThreadPoolExecutor(len(counts)) as pool:
         for _ in pool.map(work, counts * 2):
             pass
-
-
-def scopes() -> None:
-    """Threads inside scopes of their own; what is set inside one ends with it, which a hook is told once."""
-    heard: list[Any] = []
-    sys.unraisablehook = heard.append
-
-    def work(count: int) -> None:
-        with OptionContext(unroll_count=count, image=image):
-            assert llvm.digests() == expected[f"-unroll-count={count}"]
-            llvm.set_option("-unroll-count=1")
-        with optctx.tool(f"-unroll-count={count}", image=image):
-            assert llvm.digests() == expected[f"-unroll-count={count}"]
-
-    on_threads(work)
-    assert llvm.digests() == expected[""]
-    assert not optctx.drift(image)
-    assert [type(each.exc_value) for each in heard] == [optctx.ContainmentWarning]
 
 
 def bindings() -> None:
@@ -106,25 +87,6 @@ def bindings() -> None:
     assert llvm.digests() == expected["-unroll-count=4"]
 
 
-def refused_runs() -> None:
-    """A run that cannot enter the bound context does nothing; no call can raise why, so a hook is told."""
-    heard: list[Any] = []
-    sys.unraisablehook = heard.append
-    made = OptionContext(unroll_count=4, image=image, unread="warn")  # reads fault
-    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGSEGV})
-    with llvm.module(JOBS["count"], made.bind) as (_, module):
-        before = llvm.text(module)
-        llvm.run(module)
-        assert llvm.text(module) == before
-        assert {type(each.exc_value) for each in heard} == {optctx.UnsupportedImageError}
-        assert "not everything has been run: cannot enter" in str(heard[0].exc_value)
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGSEGV})
-        heard.clear()
-        llvm.run(module)
-        assert llvm.text(module) != before
-        assert not heard
-
-
 def refused_sets() -> None:
     """What a scope or an attribute cannot set is told to a hook, because no call can raise it."""
     heard: list[Any] = []
@@ -144,18 +106,6 @@ def refused_sets() -> None:
         llvm.run(module)
         assert llvm.text(module) == before
     assert {type(each.exc_value) for each in heard} == {optctx.UntrustedOptionError}
-
-
-def modules() -> None:
-    """Options travel in modules."""
-    four = OptionContext(unroll_count=4, image=image)
-    with llvm.module(JOBS["count"]) as (_, first), llvm.module(JOBS["count"]) as (_, second):
-        optctx.stamp(c_void_p(first), four)
-        assert OptionContext.from_module(first, image=image) == four
-        assert "carries no stamp" in error_of(lambda: OptionContext.from_module(second, image=image))
-        optctx.stamp(second, OptionContext(unroll_count=3, image=image))
-        assert [each.option for each in optctx.check_link([first, second], image=image)] == ["unroll-count"]
-        assert not optctx.check_link([first, c_void_p(first)], four, image=image)
 
 
 def mistakes() -> None:
@@ -181,20 +131,14 @@ def make_mistakes(context: int) -> None:
     assert 'use "defaults"' in error_of(lambda: optctx.attach(image, outside="warn"))
     wild = ctypes.create_string_buffer(b"\x11" * 64)
     for what, use in uses:
-        for wrong in (made, True, "0x10", 1.0, image):
+        for wrong in (True, image):
             said = error_of(partial(use, wrong))
             assert said.startswith(f"TypeError: expected the address of {what} (an int, "), said
             assert said.endswith(f"found {type(wrong).__module__}.{type(wrong).__name__}"), said
-        for null, found in (
-            (0, 0),
-            (c_void_p(), 0),
-            (POINTER(c_void_p)(), 0),
-            (-16, -16),
-            (1 << 64, 1 << 64),
-        ):
+        for null, found in ((c_void_p(), 0), (1 << 64, 1 << 64)):
             said = error_of(partial(use, null))
             assert said == f"OptctxError: expected the address of {what}, found {found:#x}", said
-        for nowhere in (16, c_void_p(16), (1 << 64) - 8, ctypes.addressof(wild)):
+        for nowhere in (c_void_p(16), ctypes.addressof(wild)):
             said = error_of(partial(use, nowhere))
             assert said.startswith(f"OptctxError: expected {what} at "), said
     assert optctx.bound(context, image) is None
@@ -205,7 +149,7 @@ def make_mistakes(context: int) -> None:
 
 if __name__ == "__main__":
     optctx.attach(image)
-    for part in (scopes, modules, mistakes, bindings, refused_runs, refused_sets):
+    for part in (mistakes, bindings, refused_sets):
         in_child(part)
     assert sys.modules["llvmlite"] is None
     assert not [name for name in sys.modules if name.startswith("llvmlite.")]

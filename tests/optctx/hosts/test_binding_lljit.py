@@ -10,11 +10,10 @@ from typing import Any
 import pytest
 from llvmlite import binding
 
-from optctx import ContextMismatchError, OptionContext, UnreadOptionError, bound, unbind
+from optctx import ContextMismatchError, OptionContext, bound, unbind
 from optctx._native import bound_count
 from optctx.engine.attach import attached, detach
 from tests.support.runs import machine
-from tests.support.scopes import in_threads
 
 PAGE = 4096
 ALIGNED = {"align-all-functions": 12}  # the code generator's, as a power of two: each function begins a page
@@ -87,22 +86,6 @@ def test_what_is_bound_when_the_module_is_added_counts_whatever_happens_then(jit
     assert not aligned(late.link(jit, "late"), "early")
 
 
-def test_what_is_compiled_later_on_another_thread_follows_as_well(llvm_context: Any, jit: Any) -> None:
-    OptionContext(ALIGNED).bind(llvm_context)
-    with binding.parse_assembly(text("lazy", 5), llvm_context) as module:
-        kept = library(module, names=()).link(jit, "lazy")  # nobody asks for anything yet
-    found = []
-
-    def look_up() -> None:
-        with OptionContext(OTHERWISE):
-            found.append(jit.lookup("lazy", "lazy"))
-
-    in_threads([look_up])
-    assert aligned(found[0], "lazy")
-    assert called(found[0], "lazy") == 5
-    kept.close()
-
-
 def test_a_mismatch_is_an_error_of_the_call_that_compiles(llvm_context: Any, jit: Any) -> None:
     context = OptionContext(ALIGNED)
     context.bind(llvm_context, on_mismatch="error")
@@ -112,12 +95,3 @@ def test_a_mismatch_is_an_error_of_the_call_that_compiles(llvm_context: Any, jit
             builder.link(jit, "wrong")
         with context:
             assert aligned(builder.link(jit, "right"), "checked")
-
-
-def test_what_nothing_read_is_told_when_the_last_llvm_context_is_unbound(llvm_context: Any, jit: Any) -> None:
-    OptionContext({"slp-threshold": 9}, unread="error").bind(llvm_context)
-    with binding.parse_assembly(text("unread"), llvm_context) as module:
-        builder = library(module, names=("unread",))
-    with pytest.raises(UnreadOptionError, match="slp-threshold"):
-        unbind(llvm_context)  # a builder that keeps the binding is not LLVM at work
-    builder.link(jit, "unread").close()

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from llvmlite import binding
 
-from optctx import ContextMismatchError, OptionContext, contained, record
+from optctx import ContextMismatchError, OptionContext, record
 from optctx.hosts.llvmlite.ffi_calls import Watched, function_names
 from optctx.hosts.llvmlite.recipes import CHANGES, MAKES, RUNS_MANAGER
 from optctx.hosts.llvmlite.tuning_options import settings_of
@@ -182,14 +182,6 @@ def test_a_bound_llvm_context_has_its_options_in_managers_made_anywhere(kept: st
             assert (run(made, llvm_context) if made else generic(llvm_context)) == kept
             with OptionContext(OTHER):
                 assert generic(llvm_context) == kept
-
-
-def test_options_that_code_sets_inside_a_contained_scope_count(kept: str) -> None:
-    made = default_pipeline()
-    with contained():
-        before = default_pipeline()
-        binding.set_option("", "-inline-threshold=0")
-        assert run(made) == run(before) == run(default_pipeline()) == kept
 
 
 def test_tuning_options_keep_what_was_set_and_nothing_else() -> None:

@@ -15,8 +15,8 @@ from llvmlite import binding
 from llvmlite.binding import ffi
 
 from optctx import _native
-from optctx.errors import OptctxError, PassPipelineError
-from optctx.hosts.llvmlite.compiling import emit_object, instruction_count, run_passes
+from optctx.errors import OptctxError
+from optctx.hosts.llvmlite.compiling import emit_object, run_passes
 from tests.support.library_code import LLVMLITE
 from tests.support.processes import SECONDS, forked, wait_until_asleep
 from tests.support.runs import machine as make_machine
@@ -87,19 +87,6 @@ def test_a_textual_o3_gives_what_llvmlites_own_o3_gives_with_the_same_tuning_opt
         assert str(ours) == str(theirs)
         seen.add(str(ours))
     assert len(seen) == 3
-
-
-def test_a_function_pipeline_runs_just_its_passes_and_a_bad_one_none(module: Any) -> None:
-    before = str(module)
-    counted = sum(len(list(block.instructions)) for f in module.functions for block in f.blocks)
-    with pytest.raises(PassPipelineError):
-        run_passes(module, "sroa,,instcombine")
-    assert str(module) == before
-    assert instruction_count(module) == counted > 0
-    run_passes(module, "function(sroa)")
-    assert "alloca" not in str(module)
-    assert instruction_count(module) < counted
-    assert "vector" not in str(module)
 
 
 def test_a_target_that_cannot_emit_objects_says_so(module: Any) -> None:

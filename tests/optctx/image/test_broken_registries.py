@@ -5,7 +5,6 @@ from __future__ import annotations
 import ctypes
 import resource
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 import llvmlite
@@ -18,11 +17,8 @@ from optctx.errors import UnsupportedImageError
 from optctx.hosts.llvmlite import llvmlite_image
 from optctx.image.registry_reader import read_registry
 from tests.optctx.image.hand_made import (
-    EMPTY,
     MAPS,
     Arena,
-    dense_map,
-    not_mapped,
     wild_words,
 )
 from tests.support.alone import alone
@@ -78,45 +74,6 @@ def test_a_registry_of_each_layout_is_read_and_refused_with_any_of_its_words_wil
 
 def test_every_layout_that_is_known_is_made_by_hand_here() -> None:
     assert registry_layouts() == list(MAPS)
-
-
-class Damaged:
-    """A registry, its first option, and what it announces."""
-
-    def __init__(self) -> None:
-        self.arena = Arena()
-        self.map = dense_map(self.arena, NAMES, epoch=False)
-        buckets = ctypes.c_uint64.from_address(self.map).value
-        self.option = ctypes.c_uint64.from_address(buckets + 16).value
-
-    def announce(self, entries: int = len(NAMES), buckets: int = 16) -> None:
-        store(self.map + 8, entries)
-        ctypes.c_uint32.from_address(self.map + 16).value = buckets
-
-
-DAMAGE: list[tuple[Callable[[Damaged], None], str]] = [
-    (lambda its: its.announce(entries=5), "4 entries found, 5 announced"),
-    (lambda its: its.announce(buckets=15), "in 15 buckets"),
-    (lambda its: its.announce(buckets=1 << 17), "found memory that cannot be read"),
-    (lambda its: store(its.map, not_mapped()), "expected the buckets at"),
-    (lambda its: store(its.option + 0x10, not_mapped()), "expected an option's own name"),
-    (lambda its: store(its.option + 0x18, 1 << 40), "expected an option's own name"),
-    (lambda its: store(its.option + 0x18, 3), "is called 'unr'"),
-    (lambda its: store(its.option + 0x20, EMPTY - 2), "expected the help text of an option"),
-    (lambda its: store(its.option + 0x30, not_mapped()), "expected the name of an option's value"),
-    (lambda its: store(its.option + 0x40, not_mapped()), "expected a category of an option"),
-    (lambda its: store(its.option + 0x48, 0xFFFFFFFF), "an option has 4294967295 categories"),
-]
-
-
-@alone
-def test_each_kind_of_damage_is_told() -> None:
-    several = [Damaged() for _ in DAMAGE]
-    limit()
-    for its, (damage, says) in zip(several, DAMAGE, strict=True):
-        walked(its.map)
-        damage(its)
-        refused(partial(walk_registry, its.map), says)
 
 
 class Registry:

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import ctypes
 import pathlib
-import pickle
 from collections.abc import Callable
 from contextvars import copy_context
 from functools import partial
 from typing import Any, NamedTuple
 
 import pytest
-from llvmlite import binding
 from llvmlite.binding import ffi
 
 import optctx
-from optctx import OptionContext, UnsupportedImageError, _native, loaded_image, record
+from optctx import OptionContext, UnsupportedImageError, _native, loaded_image
 from optctx._native import MAX_IMAGES, held
 from optctx.engine.attach import attach, attached, detach, engines
 from optctx.engine.engine import Engine
@@ -140,28 +138,6 @@ def detaching_from_one_image_leaves_the_other_attached(two: Two, expected: Diges
         assert second.digests() == expected["-unroll-count=2"]
 
 
-def recordings_of_both_images_do_not_mix(two: Two, expected: Digests) -> None:
-    other, own, second, first = two
-    with record() as log, context_of(other, "-unroll-count=4"):
-        assert second.digests() == expected["-unroll-count=4"]
-    assert not log.reads, list(log.reads)[:3]
-    with record() as log, context_of(other, "-unroll-count=4"), context_of(own, "-unroll-count=2"):
-        assert second.digests() == expected["-unroll-count=4"]
-        assert first.digests() == expected["-unroll-count=2"]
-    assert log.reads["unroll-count"].value == 2
-
-
-def contexts_of_another_image_say_where_they_cannot_be_used(two: Two, expected: Digests) -> None:
-    other = two.other
-    four = context_of(other, "-unroll-count=4")
-    with pytest.raises(TypeError, match=r"address of an LLVMContext .* found llvmlite\.binding\.context\.G"):
-        four.bind(binding.get_global_context())
-    with pytest.raises(optctx.OptionTypeError) as refused:
-        pickle.dumps(four)
-    assert other.image.path in str(refused.value)
-    assert four.derive(unroll_max_count=9)._layers.engine is other
-
-
 def cpp_code_names_the_image_that_it_means(two: Two, expected: Digests) -> None:
     other, own, second, first = two
     cpp = ctypes.CDLL(str(pathlib.Path(second.path).with_name("lookups.so")))
@@ -185,8 +161,6 @@ PARTS: tuple[Part, ...] = (
     each_image_has_an_engine_of_its_own,
     detaching_from_one_image_leaves_the_other_attached,
     cpp_code_names_the_image_that_it_means,
-    contexts_of_another_image_say_where_they_cannot_be_used,
-    recordings_of_both_images_do_not_mix,
     partial(a_task_takes_its_scopes_of_both_images_along, follows=False),
     partial(a_task_takes_its_scopes_of_both_images_along, follows=True),
 )

@@ -13,7 +13,6 @@ import pathlib
 import random
 import re
 import shutil
-from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import replace
@@ -30,9 +29,7 @@ from optctx.engine.attach import attach
 from tests.support.audit import audit
 from tests.support.ir_texts import COUNTED, SCALE, X86
 from tests.support.own_llvm import (
-    KERNELS,
     OTHER,
-    PARTS,
     ROOT,
     compiled,
     error_of,
@@ -87,27 +84,16 @@ def test_what_llvm_refuses_is_an_error_with_its_words(library: str, tmp_path: pa
     phi = "define void @f() {\n br label %l\nl:\n %p = phi i32 [ 0, %l ]\n ret void\n}"
     expected = {
         "OptctxError: cannot read the module: LLVM says: module:1:8: error: ": lambda: llvm.parse("define i"),
-        "OptctxError: cannot read the module: LLVM says: module: error: ": lambda: llvm.parse(b"BC\xc0\xde"),
         "OptctxError: cannot use the module: LLVM's verifier refuses it: PHI": lambda: llvm.parse(phi),
         "OptctxError: the IR is UTF-8 without NUL, found ": lambda: llvm.parse("\0"),
-        "TypeError: the IR is a str, found int": lambda: llvm.parse(1),  # type: ignore[arg-type]
         "PassPipelineError: cannot run the pass pipeline 'no': LLVM says: unknown pass name 'no'": (
             lambda: llvm.run_passes(module, "no")
-        ),
-        "OptctxError: the pass pipeline is UTF-8 without NUL": lambda: llvm.run_passes(
-            module, "default<O3>\0"
         ),
         "TypeError: expected a Module of optctx.libllvm, found TargetMachine": (
             lambda: llvm.run_passes(machine, "default<O3>")  # type: ignore[arg-type]
         ),
-        "TypeError: expected a TargetMachine of optctx.libllvm, found int": (
-            lambda: llvm.run_passes(module, "default<O3>", machine.address)  # type: ignore[arg-type]
-        ),
         f"OptctxError: cannot use a Module of {copied.path} with {llvm.path}": (
             lambda: llvm.run_passes(copied.parse(SOUND), "default<O3>")
-        ),
-        f"OptctxError: cannot use a TargetMachine of {copied.path} with {llvm.path}": (
-            lambda: llvm.emit_object(module, copied.target_machine())
         ),
         "OptctxError: LLVM refuses the module: <inline asm>:1:2: invalid instruction mnemonic": (
             lambda: llvm.emit_object(llvm.parse(BROKEN_ASM), machine)
@@ -115,14 +101,8 @@ def test_what_llvm_refuses_is_an_error_with_its_words(library: str, tmp_path: pa
         "OptctxError: cannot make a target machine: LLVM says: No available targets are compatible with": (
             lambda: llvm.target_machine("s390x")
         ),
-        "OptctxError: expected opt_level to be one of 0, 1, 2, 3, found 4": (
-            lambda: llvm.target_machine(opt_level=4)
-        ),
         "OptctxError: expected reloc to be one of 'default', 'static', ": lambda: llvm.target_machine(
             reloc="no"
-        ),
-        "OptctxError: expected code_model to be one of 'default', 'jitdefault'": (
-            lambda: llvm.target_machine(code_model="no")
         ),
     }
     for words, call in expected.items():
@@ -210,9 +190,7 @@ def test_what_is_wrong_with_a_job_is_its_error(library: str) -> None:
     with FreshProcess() as fresh:
         for job, says in [
             (Job("define", llvm=library), "cannot read the module: LLVM says: "),
-            (Job(COUNTED, "no-pass", llvm=library), "cannot run the pass pipeline 'no-pass': LLVM says: "),
             (Job(COUNTED, cpu="z80", llvm=library), "the processor 'z80'"),
-            (Job(COUNTED, features="+z", llvm=library), "the feature '+z'"),
             (Job(COUNTED, triple="aarch64", llvm=library), "cannot make a target machine: LLVM says: "),
         ]:
             assert says in str(compile_job(job).error)
@@ -264,14 +242,14 @@ def test_three_llvms_in_nested_scopes_each_read_their_own(library: str) -> None:
         draw = random.Random(seed)
         expected = list(outside)
         with ExitStack() as scopes:
-            for place in draw.choices(range(3), k=6):
+            for place in draw.choices(range(3), k=4):
                 expected[place] = draw.choice((2, 3, 4, 5))
                 scopes.enter_context(OptionContext(unroll_count=expected[place], image=images[place]))
                 assert unrolled() == tuple(expected)
         assert unrolled() == outside
 
     with ThreadPoolExecutor(4) as pool:
-        list(pool.map(work, range(16)))
+        list(pool.map(work, range(4)))
 
 
 @forked
@@ -308,13 +286,9 @@ def test_what_is_forgotten_is_freed_and_ends_its_binding(library: str) -> None:
 def test_no_mistake_ends_the_process(library: str) -> None:
     llvm = libllvm.open(library)
     said = {
-        "-unrol-count=4": "UnknownOptionError: no LLVM option is called 'unrol-count'",
         "unroll-count=4": "OptionValueError: cannot read 'unroll-count=4' as an option",
-        "-unroll-count": "OptionValueError: cannot set 'unroll-count' without a value",
         "-unroll-count=x": "OptionValueError: cannot set 'unroll-count' to 'x': LLVM says: ",
         "-time-passes=x": "OptionValueError: cannot set '-time-passes=x': contexts cannot hold this option",
-        "-help": "OptionValueError: cannot set '-help': contexts cannot hold this option",
-        "-opt-bisect-limit=99999999999": "OptionValueError: cannot set '-opt-bisect-limit=99999999999'",
     }
     for argument, words in said.items():
         assert error_of(partial(llvm.set_option, argument)).startswith(words)
@@ -328,20 +302,6 @@ def test_no_mistake_ends_the_process(library: str) -> None:
     assert 0 < refused < 7 * len(registry(llvm.image))
 
 
-def test_llvmlite_is_not_needed(library: str) -> None:
-    script = """
-import sys
-sys.modules["llvmlite"] = None
-from optctx import OptionContext, libllvm
-llvm = libllvm.open(sys.argv[1])
-with OptionContext(unroll_count=4, image=llvm.image), llvm.parse(sys.argv[2]) as module:
-    llvm.run_passes(module, "function(loop-unroll)")
-    print(str(module).count("store volatile"))
-"""
-    done = python_process("-c", script, library, COUNTED)
-    assert (done.returncode, done.stdout, done.stderr) == (0, "4\n", "")
-
-
 def test_the_programs_of_the_guide_print_what_stands_beside_them(library: str) -> None:
     page = (ROOT / "docs" / "guide" / "own-llvm.md").read_text()
     programs, (output,) = (
@@ -352,60 +312,3 @@ def test_the_programs_of_the_guide_print_what_stands_beside_them(library: str) -
     assert "/opt/llvm/lib/libLLVM.so" in program
     done = python_process("-c", program.replace("/opt/llvm/lib/libLLVM.so", library))
     assert (done.returncode, done.stdout, done.stderr) == (0, output, "")
-
-
-SETS = """
--unroll-count=4
--unroll-count=2 -force-vector-width=4
--force-vector-interleave=4
--inline-threshold=0
--disable-lsr
--enable-gvn-hoist
--enable-misched=false
--x86-early-ifcvt
--force-vector-width=8 -unroll-runtime
--tail-merge-threshold=1
--regalloc=basic
--pre-RA-sched=source
--x86-cmov-converter=false
--x86-align-branch-boundary=32 -x86-align-branch=jcc+fused
--align-all-blocks=4
--vectorize-loops=false
--slp-threshold=-50
--enable-machine-outliner=always
--regalloc-csr-first-time-cost=5
--force-target-max-vector-interleave=1
-"""
-
-
-@pytest.mark.long
-@forked
-def test_twenty_sets_of_options_on_four_threads_give_what_fresh_processes_give() -> None:
-    """Of an LLVM with every target."""
-    whole = link(*PARTS, "all-targets")
-    llvm, sets = libllvm.open(whole), [(), *(tuple(line.split()) for line in SETS.split("\n") if line)]
-    texts = [(ROOT / "examples" / name).read_text() for name in KERNELS]
-    expected = {
-        (text, given): in_new_process(llvm, text, partial(set_by_llvm, llvm, given))
-        for text in texts
-        for given in sets
-    }
-    assert len(set(expected.values())) > len(texts) * 8, "the options matter"
-
-    def differs(job: tuple[str, tuple[str, ...]]) -> bool:
-        text, given = job
-        with OptionContext.from_args(given, image=llvm.image, base="defaults"):
-            return compiled(llvm, text) != expected[job]
-
-    jobs = [*expected] * 3
-    random.Random(1).shuffle(jobs)
-    with ThreadPoolExecutor(4) as pool:
-        assert [job for job, wrong in zip(jobs, pool.map(differs, jobs), strict=True) if wrong] == []
-    assert [text for text in texts if compiled(llvm, text) != expected[text, ()]] == []
-
-    def set_all(given: Sequence[str]) -> None:
-        for argument in given:
-            llvm.set_option(argument)
-
-    for given in sets[:6]:
-        assert in_new_process(llvm, texts[2], partial(set_all, given)) == expected[texts[2], given]

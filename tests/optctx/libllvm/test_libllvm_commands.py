@@ -7,7 +7,6 @@ import json
 import pathlib
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 import pytest
@@ -16,12 +15,10 @@ from hypothesis import find, given, settings
 from optctx import OptctxError, OptionContext, current, libllvm, registry
 from optctx.compiling import FreshProcess, Job, compile_job
 from optctx.compiling.facts import load_facts
-from optctx.lab.command import tune_command
 from optctx.lab.command.main import main
-from optctx.lab.tuning import propose
 from optctx.testing import Compiler, contexts, jobs, options, overrides
 from optctx.testing.compiler import reads_of
-from tests.support.ir_texts import COUNTED, SCALE, counted
+from tests.support.ir_texts import COUNTED, SCALE
 from tests.support.own_llvm import needs_archives
 from tests.support.processes import forked
 from tests.support.tuning_cases import HARNESS, LOOSE
@@ -77,18 +74,18 @@ def test_a_sweep_compiles_with_it_and_agrees_with_fresh_processes(
 ) -> None:
     file, kept = tmp_path / "counted.ll", tmp_path / "trials"
     file.write_text(COUNTED)
-    words = ["sweep", str(file), "--try", "unroll-count=2..5"]
+    words = ["sweep", str(file), "--try", "unroll-count=2..4"]
     own, more = [*words, "--llvm", library, "--format", "json"], ["--verify", "--keep", str(kept)]
     assert main([*own, "--set", "regalloc=basic", *more]) == 0
     trials = json.loads(capfd.readouterr().out)
-    assert [trial["agrees"] for trial in trials] == [True] * 4
+    assert [trial["agrees"] for trial in trials] == [True] * 3
     llvm = libllvm.open(library)
     for trial in trials:
         options = ("-regalloc=basic", f"-unroll-count={trial['options']['unroll-count']}")
         with OptionContext.from_args(options, image=llvm.image):
             alone = compile_job(Job(COUNTED, llvm=library))
         assert hashlib.sha256(alone.code).hexdigest() == trial["attributes"]["digest"]
-    assert len({trial["attributes"]["digest"] for trial in trials}) == 4
+    assert len({trial["attributes"]["digest"] for trial in trials}) == 3
     assert main([*words, "--set", "regalloc=basic", *more]) == 2
     assert "its trials differ in versions" in capfd.readouterr().err
     assert main([*own, "--passes", "no-pass"]) == 2
@@ -163,36 +160,6 @@ def test_a_search_compiles_with_it_and_its_study_goes_on_with_no_other(
 
 
 @forked
-def test_a_search_chooses_among_its_options(
-    library: str, kernels: None, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(tune_command, "propose", partial(propose, trials=20))
-    assert main(["tune", "scale.ll", "--llvm", library, "--trials", "4", "--format", "json"]) == 0
-    found = json.loads(capfd.readouterr().out)
-    options = registry(libllvm.open(library).image)
-    assert {each.partition("=")[0] for each in found["space"]} <= options.keys()
-    assert digests(library, SCALE, map(options_of, found["trials"])) == [  # type: ignore[arg-type]
-        trial["attributes"]["digest"] for trial in found["trials"]
-    ]
-
-
-@pytest.mark.usefixtures("few_rounds")
-@forked
-def test_run_times_are_of_its_objects(library: str, kernels: None, capfd: pytest.CaptureFixture[str]) -> None:
-    words = ["--llvm", library, "--set", "force-vector-width=1", "--format", "json"]
-    main(["time", "sum.ll", *words, "--against", "-force-vector-width=8", "--against=-unroll-cunt=1"])
-    assert "unroll-cunt" in capfd.readouterr().err
-    main(["time", "sum.ll", *words, "--against", "-force-vector-width=8", "--against=-enable-gvn-sink"])
-    wide, same = json.loads(capfd.readouterr().out)["rows"]
-    assert (wide["timing"]["outcome"]["state"], wide["same"], same["same"]) == ("ok", False, True)
-    assert wide["options"] == ["-force-vector-width=8"]
-    assert main(["tune", "sum.ll", *words, "--try", "force-vector-width=1,8"]) == 0
-    found = json.loads(capfd.readouterr().out)
-    assert [trial["state"] for trial in found["trials"]] == ["ok", "ok"]
-    assert all(trial["objectives"]["time"] > 0 for trial in found["trials"])
-
-
-@forked
 def test_options_are_reduced_by_what_it_compiles(
     library: str, kernels: None, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -218,7 +185,7 @@ def test_property_tests_draw_its_options(library: str) -> None:
     drawn = overrides(options("unroll-*", image=image), min_size=1, max_size=3, image=image)
     with Compiler() as compiler:
 
-        @settings(deadline=None, database=None, derandomize=True, max_examples=20)
+        @settings(deadline=None, database=None, derandomize=True, max_examples=8)
         @given(jobs(COUNTED, drawn, llvm=library), contexts(image=image))
         def threads_agree(job: Job, context: OptionContext) -> None:
             assert job.options
@@ -240,13 +207,3 @@ def test_info_is_of_it_alone_and_says_what_a_scope_reaches(
     [image] = json.loads(capfd.readouterr().out)["images"]
     assert (image["path"], image["scope_reaches"]) == (library, "thread")
     assert len(registry(libllvm.open(library).image)) == image["registry"]["names"]
-
-
-@forked
-def test_functions_that_its_passes_skip_are_named(
-    library: str, kernels: None, capfd: pytest.CaptureFixture[str]
-) -> None:
-    skipped = counted("count", "noinline optnone") + "define void @f() { ret void }\n"
-    pathlib.Path("skipped.ll").write_text(skipped)
-    assert main(["sweep", "skipped.ll", "--llvm", library, "--try", "unroll-count=2,4"]) == 0
-    assert "skipped.ll: 1 of 2 functions is optnone: passes skip it" in capfd.readouterr().err

@@ -19,7 +19,7 @@ from tests.optctx.numba.numba_functions import Options, machine_code
 
 __all__ = [
     *("ARRAY", "KERNELS", "SCALAR", "calls_helper", "compiled", "fresh", "helper", "is_vector", "loaded"),
-    *("parallel", "refused_uses", "total"),
+    *("refused_uses", "total"),
 ]
 
 ARRAY = np.arange(1000)
@@ -87,23 +87,6 @@ def loaded(pickled: bytes) -> tuple[int, bool, list[str]]:
     """Call a pickled function with options; return its result, and what its options are."""
     function = pickle.loads(pickled)
     return int(function(ARRAY)), is_vector(function), function.llvm_options.args()
-
-
-def parallel(options: Options) -> list[tuple[int, bool]]:
-    """Call a parallel loop without and with options; return its result, and whether it has vectors."""
-    import optctx.numba
-
-    def in_parallel(array: Any) -> int:
-        result = 0
-        for i in numba.prange(array.size):
-            result += array[i]
-        return result
-
-    found = []
-    for decorate in (numba.njit(parallel=True), optctx.numba.njit(parallel=True, options=options)):
-        function = decorate(in_parallel)
-        found.append((int(function(ARRAY)), " x i64>" in "".join(function.inspect_llvm().values())))
-    return found
 
 
 def refused_uses() -> list[str]:

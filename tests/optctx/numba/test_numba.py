@@ -6,7 +6,6 @@ Everything runs in processes of its own: Numba makes its machine when a process 
 from __future__ import annotations
 
 import functools
-from functools import partial
 
 import pytest
 
@@ -17,15 +16,13 @@ if FREE_THREADED:
 
 from optctx import OptionContext
 from tests.optctx.numba.numba_functions import Code, Options, Turn, in_turn
-from tests.optctx.numba.numba_processes import at_once, run
-from tests.optctx.numba.numba_universal import decorated
+from tests.optctx.numba.numba_processes import run
 from tests.support.rows import rows
 
 NONE: Options = {}
 INTEL: Options = {"x86-asm-syntax": "intel"}  # read by the machine's constructor
 TESTS: Options = {"min-bit-test-cmps": 100}  # by the subtarget
 FAST: Options = {"fast-isel": True}  # written to the machine by the pipeline
-SCALAR: Options = {"force-vector-width": 1, "vectorize-slp": False}
 
 OUTSIDE: Turn = ("scope", NONE)
 
@@ -67,10 +64,3 @@ def test_scopes_bindings_and_threads_share_the_machine_wherever_it_was_made(
     wanted = [*(options or process_wide for _, options in turns), *threads]
     found = run(in_turn, turns, threads, process_wide=arguments(process_wide))
     assert found == [fresh(options) for options in wanted]
-
-
-@pytest.mark.parametrize("target", ["cpu", pytest.param("parallel", marks=pytest.mark.long)])
-def test_code_that_is_decorated_in_a_scope_is_that_of_a_fresh_process(target: str) -> None:
-    wanted = run(decorated, {}, target, process_wide=OptionContext(SCALAR, base="defaults").args())
-    plain, inside = at_once(*(partial(decorated, options, target) for options in ({}, SCALAR)))
-    assert inside == wanted != plain

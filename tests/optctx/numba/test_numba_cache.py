@@ -5,12 +5,11 @@ Inside scopes it is not used, and it keeps no code that was made in one.
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import pathlib
 import sys
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -35,7 +34,6 @@ from tests.optctx.numba.numba_cached import code_in_memory, inside_and_outside, 
 from tests.optctx.numba.numba_functions import chooses
 from tests.optctx.numba.numba_processes import at_once, compile_first_inside
 from tests.optctx.numba.numba_processes import run as in_process
-from tests.support.scopes import FOLLOWS_TASKS
 
 FAST = {"fast-isel": True}
 ARM = {"arm-parallel-dsp-load-limit": 3}  # which no code reads that is not for ARM
@@ -142,21 +140,6 @@ def test_a_caller_of_functions_with_other_options_is_not_cached(cache: pathlib.P
     assert not list(cache.rglob("*.nbc"))
 
 
-def test_a_helper_that_was_compiled_with_another_content_of_a_file_keeps_its_callers_out(
-    cache: pathlib.Path,
-) -> None:
-    file = cache / "attributes.csv"
-    file.write_text("")
-    compiled = optctx.numba.njit("int64(int64)", cache=True, options={"forceattrs-csv-path": str(file)})
-    helper = compiled(lambda x: 2 * x)
-    kept = {*cache.rglob("*.nbc")}
-    assert len(kept) == 1
-    file.write_text("\n")
-    with pytest.warns(NumbaOptionsWarning, match="is not cached: a file that an option names, or"):
-        compiled(lambda x: helper(x) + 1)
-    assert {*cache.rglob("*.nbc")} == kept
-
-
 # Inside scopes
 
 
@@ -198,18 +181,6 @@ def test_inside_a_scope_nothing_is_loaded_or_saved(cache: pathlib.Path) -> None:
         unbind(get_global_context())
     assert sorted(cache.rglob("*.nb?")) == files
     assert call(chooses, 3, 4) == (1, outside)
-
-
-def test_what_gives_a_generator_is_compiled_in_each_process() -> None:
-    """Numba would not know the code of one that was loaded in the functions that call it."""
-
-    def count(n: int) -> Iterator[int]:
-        for each in range(n):
-            yield each + 1
-
-    for _ in range(2):
-        function = optctx.numba.njit(count, cache=True, options=FAST)
-        assert (list(function(3)), dict(function.stats.cache_hits)) == ([1, 2, 3], {})
 
 
 def calls_helper_of(scope: contextlib.AbstractContextManager[Any]) -> Callable[[int], int]:
@@ -278,27 +249,6 @@ def test_callbacks_and_universal_functions(cache: pathlib.Path) -> None:
     assert files >= 6
 
 
-@pytest.mark.skipif(FOLLOWS_TASKS, reason="needs a Python before 3.14: here, scopes follow their tasks")
-def test_inside_a_suspended_scope_of_another_task_nothing_is_cached(cache: pathlib.Path) -> None:
-    async def holds(entered: asyncio.Event, end: asyncio.Event) -> None:
-        with OptionContext(FAST):
-            entered.set()
-            await end.wait()
-
-    async def main() -> None:
-        entered, end = asyncio.Event(), asyncio.Event()
-        task = asyncio.create_task(holds(entered, end))
-        await entered.wait()
-        try:
-            call(scales, 3)
-            assert not list(cache.rglob("*.nb?"))
-        finally:
-            end.set()
-            await task
-
-    asyncio.run(main())
-
-
 def test_numba_names_the_line_that_makes_it_compile_outside_every_scope() -> None:
     def below(lines: int) -> str:
         return f"({__file__}:{sys._getframe(1).f_lineno + lines}) compiles outside every scope"
@@ -323,13 +273,5 @@ def test_numba_names_the_line_that_makes_it_compile_outside_every_scope() -> Non
             assert function(2.5) == 7.5
         assert [where in str(each.message) for each in found] == [True], "once for each line"
         assert (found[0].filename, found[0].category) == (__file__, optctx.OutsideScopeWarning)
-        optctx.attach(outside="error")
-        optctx.numba.njit("int64(int64)", options={})(scales)
-        with OptionContext():
-            optctx.numba.njit("int64(int64)")(scales)
-        where = below(2)
-        with pytest.raises(optctx.OutsideScopeError) as refused:
-            optctx.numba.njit("int64(int64)")
-        assert where in str(refused.value)
     finally:
         optctx.attach(outside="allow")

@@ -30,7 +30,7 @@ from optctx import (
     record,
 )
 from tests.optctx.numba import numba_kernels
-from tests.optctx.numba.numba_functions import Options, code_of
+from tests.optctx.numba.numba_functions import Options
 from tests.optctx.numba.numba_kernels import ARRAY, SCALAR, calls_helper, compiled, helper, is_vector, total
 from tests.optctx.numba.numba_processes import run
 
@@ -72,19 +72,6 @@ def test_a_program_may_put_the_decorators_in_the_place_of_numbas(
         assert compiled(getattr(numba, decorator)) == fresh(SCALAR)
 
 
-def assembled(text: str) -> str:
-    """The machine code of assembly in AT&T's syntax."""
-    binding.initialize_native_asmparser()
-    escaped = "".join(c if c.isalnum() else f"\\{ord(c):02X}" for c in text)
-    triple = binding.get_process_triple()
-    with (
-        binding.create_context() as context,
-        binding.parse_assembly(f'target triple = "{triple}"\nmodule asm "{escaped}"', context) as module,
-        binding.Target.from_triple(triple).create_target_machine() as machine,
-    ):
-        return code_of(machine.emit_object(module))
-
-
 def test_a_helper_with_options_keeps_them_and_its_caller_has_its_own() -> None:
     inner = optctx.numba.njit(options=OTHER)(total)
 
@@ -96,21 +83,6 @@ def test_a_helper_with_options_keeps_them_and_its_caller_has_its_own() -> None:
     assert (outer.llvm_options["force-vector-width"], inner.llvm_options["force-vector-width"]) == (1, 0)
     assert is_vector(inner)
     assert inner.llvm_options.overrides == OTHER
-
-
-def test_plain_functions_call_functions_with_options_that_raise() -> None:
-    function = optctx.numba.njit(options=SCALAR)(numba_kernels.KERNELS["raises"])
-    plain = numba.njit(lambda array: function(array) + np.sum(array))
-    other = optctx.numba.njit(options=OTHER)(lambda array: function(array) + np.sum(array))
-    for caller in (function, plain, other):
-        caller(ARRAY)
-        with pytest.raises(IndexError, match=r"too many.*9999"):  # its arguments are in an environment
-            caller(np.arange(9999))
-
-
-@pytest.mark.long
-def test_parallel_loops() -> None:
-    assert run(numba_kernels.parallel, SCALAR) == [(499500, True), (499500, False)]
 
 
 # Contexts as decorators

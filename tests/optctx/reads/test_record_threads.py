@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import gc
 import sys
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
-from typing import Any
 
 import pytest
 
@@ -56,43 +53,6 @@ def test_a_block_cannot_be_left_on_another_thread() -> None:
         assert counts(own) == (0,)
 
 
-def test_blocks_end_innermost_first() -> None:
-    def work() -> None:
-        outer, inner = record(), record()
-        outer.__enter__()
-        log = inner.__enter__()
-        with pytest.raises(ScopeError, match="innermost"):
-            outer.__exit__(None, None, None)
-        assert unrolled() == 1
-        inner.__exit__(None, None, None)
-        assert counts(log) == (0,)
-
-    in_threads([work])  # whose end ends the outer one, too
-
-
-def test_a_block_that_fails_or_is_dropped_ends() -> None:
-    logs = []
-
-    def generate() -> Iterator[int]:
-        with four(), record() as log:
-            logs.append(log)
-            yield unrolled()
-            raise ZeroDivisionError
-
-    failing, dropped = generate(), generate()
-    assert next(failing) == 4
-    with pytest.raises(ZeroDivisionError):
-        next(failing)
-    assert next(dropped) == 4
-    del dropped
-    gc.collect()
-    assert unrolled() == 1
-    assert [counts(log) for log in logs] == [(4,), (4,)]
-    with record() as log:
-        unrolled()
-    assert counts(log) == (0,)
-
-
 def test_a_thread_may_end_inside() -> None:
     blocks: list[AbstractContextManager[Log]] = []
 
@@ -122,8 +82,6 @@ def test_a_thread_may_end_inside() -> None:
 
 
 # Processes
-
-kept: list[Any] = []  # to the end of the process
 
 
 @forked

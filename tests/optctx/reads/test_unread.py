@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import linecache
 import pickle
 import threading
 import warnings
@@ -178,20 +177,6 @@ def test_a_failing_block_is_not_masked() -> None:
     assert "-unroll-count=4" in text
 
 
-def test_a_warning_points_at_the_callers_line() -> None:
-    context = four("warn")
-    wrapped = context(int)
-    with warnings.catch_warnings(record=True) as seen:
-        warnings.simplefilter("always")
-        context.run(int)  # a line that is told
-        wrapped()  # a line that is told
-        with context:  # a line that is told
-            pass
-    assert {warning.filename for warning in seen} == {__file__}
-    lines = [linecache.getline(__file__, warning.lineno) for warning in seen]
-    assert [line.endswith("# a line that is told\n") for line in lines] == [True] * 3
-
-
 # The mode goes along
 
 
@@ -230,17 +215,3 @@ def test_a_bound_context_is_judged_when_it_is_unbound(llvm_context: Any) -> None
     [text] = told(lambda: optctx.unbind(llvm_context))
     assert "read 1 of the options" in text
     assert "-slp-threshold=7: " in text
-
-
-@pytest.mark.usefixtures("attributes")
-def test_function_attributes_count_for_what_they_leave_as_it_is(llvm_context: Any) -> None:
-    text = COUNTED.replace("(ptr %out)", '(ptr %out) "optctx"="{}"')
-    for attribute, names in (("-slp-threshold=3", ()), ("-unroll-count=2", ("unroll-count",))):
-        with binding.parse_assembly(text.replace("{}", attribute), llvm_context) as module:
-            context = four()
-            try:
-                use(context, lambda module=module: optctx.run_passes(module, "function(loop-unroll)"))  # type: ignore[misc]
-                found: tuple[str, ...] = ()
-            except UnreadOptionError as error:
-                found = error.names
-            assert found == names

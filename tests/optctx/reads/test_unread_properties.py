@@ -86,7 +86,7 @@ OPTIONS = st.deferred(lambda: st.sampled_from(often_read()) | st.sampled_from(so
 NAMES = st.sets(OPTIONS, min_size=1, max_size=12)
 
 
-@examples(12)
+@examples(8)
 @given(NAMES, NAMES, st.sampled_from(JOBS), st.booleans())
 def test_what_is_told_is_what_was_not_recorded(
     outer: set[str], inner: set[str], job: Job, on_a_thread: bool

@@ -6,14 +6,14 @@ import asyncio
 import gc
 import itertools
 import random
-from collections.abc import AsyncIterator, Callable, Coroutine
+from collections.abc import Callable, Coroutine
 from dataclasses import replace
 from typing import Any
 
 import pytest
 from llvmlite import binding
 
-from optctx import OptionContext, ScopeError, current, info, record, run_passes
+from optctx import OptionContext, ScopeError, current, info, run_passes
 from optctx.compiling import FreshProcess, Job, compile_job
 from tests.support.ir_texts import COUNTED, SCALE, X86
 from tests.support.rows import rows
@@ -100,23 +100,6 @@ def test_a_scope_held_across_an_await_is_an_error_for_the_next_task(act: str, in
         run(main)
 
 
-@untold
-def test_a_child_that_holds_a_scope_is_an_error_for_its_parent() -> None:
-    async def main() -> None:
-        with four() as context:
-            held = Held(eight())
-            await held.inside.wait()
-            with pytest.raises(ScopeError, match=r"in a task inside .*: 4.* still inside .*: 8"):
-                current()
-            with pytest.raises(ScopeError, match=r"cannot leave .*: 4.* still inside .*: 8"):
-                context.__exit__()
-            held.leave.set()
-            await held.task
-            assert (both(), current()) == ((4, 4), context)
-
-    run(main)
-
-
 def test_llvmlites_calls_see_their_own_task_while_another_holds_a_scope() -> None:
     async def main() -> None:
         held = Held(context)
@@ -153,23 +136,6 @@ def test_a_pending_task_that_is_dropped_leaves_its_scope() -> None:
     assert info()["active_scopes"] == 0
 
 
-def test_an_asynchronous_generator_that_is_closed_by_the_loop_leaves_its_scope() -> None:
-    async def steps() -> AsyncIterator[tuple[int, int]]:
-        with four():
-            yield both()
-
-    async def main() -> None:
-        running = steps()
-        assert await anext(running) == (4, 4)
-        del running
-        gc.collect()
-        await asyncio.sleep(0.01)
-        assert info()["active_scopes"] == 0
-        assert both() == OUTSIDE
-
-    run(main)
-
-
 # Where the interpreter reports switches
 
 told = pytest.mark.skipif(
@@ -181,9 +147,7 @@ JOBS = [
     for job in (Job(SCALE, triple=X86), Job(COUNTED, "default<O2>", triple=X86, emit="assembly"))
     for options in (
         (),
-        ("-unroll-count=2",),
         ("-unroll-count=8", "-force-vector-width=1"),
-        ("-force-vector-width=8", "-force-vector-interleave=2"),
         ("-vectorize-loops=false", "-x86-asm-syntax=intel"),
         ("-enable-tail-merge=false", "-unroll-runtime=false"),
     )
@@ -222,50 +186,3 @@ def test_interleaved_tasks_compile_as_fresh_processes_do(fresh: FreshProcess, ea
 
     run(main, eager=eager)
     in_threads([lambda: run(main, eager=eager)] * 3)
-
-
-@told
-def test_asynchronous_generators_and_task_groups_keep_their_scopes() -> None:
-    async def steps(context: OptionContext) -> AsyncIterator[tuple[int, int]]:
-        """It runs in the task that asks for the next value, and so does its scope."""
-        with context:
-            for _ in range(3):
-                await asyncio.sleep(0)
-                yield both()
-
-    async def work(count: int) -> None:
-        seen = [each async for each in steps(OptionContext({"unroll-count": count}, base="defaults"))]
-        assert (seen, both()) == ([(count, count)] * 3, OUTSIDE)
-
-    async def main() -> None:
-        async with asyncio.TaskGroup() as group:
-            for count in (2, 3, 4, 5):
-                group.create_task(work(count))
-
-    run(main)
-
-
-@told
-def test_contexts_follow_bound_and_recorded_runs_between_switches() -> None:
-    async def work(count: int, bound: OptionContext | None) -> None:
-        binding.initialize_all_targets()
-        with OptionContext({"unroll-count": count}, base="defaults"), binding.create_context() as own:
-            if bound is not None:
-                bound.bind(own)
-            for _ in range(5):
-                await asyncio.sleep(0)
-                with binding.parse_assembly(COUNTED, own) as module, record() as log:
-                    manager = binding.create_new_module_pass_manager()
-                    manager.add_loop_unroll_pass()
-                    machine = binding.Target.from_triple(X86).create_target_machine()
-                    builder = binding.create_pass_builder(machine, binding.create_pipeline_tuning_options())
-                    manager.run(module, builder)
-                    expected = 6 if bound else count
-                    assert str(module).count("store volatile") == expected
-                assert log.reads["unroll-count"].value == expected
-
-    async def main() -> None:
-        six = OptionContext({"unroll-count": 6}, base="defaults")
-        await asyncio.gather(work(2, None), work(3, six), work(4, None), work(5, six))
-
-    run(main)

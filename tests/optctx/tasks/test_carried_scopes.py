@@ -76,21 +76,6 @@ def test_scopes_in_a_callback_under_llvmlites_lock() -> None:
         assert during_a_call() == expected
 
 
-def test_a_scope_that_is_not_left_in_a_callback_outlives_the_call() -> None:
-    def call() -> None:
-        with binding.ffi.lib._lock:
-            context.__enter__()
-
-    context = four()
-    with eight():
-        copied = copied_inside(OptionContext({"unroll-count": 2}))
-        copied.run(call)
-        assert copied.run(both) == (4, 4)
-        copied.run(context.__exit__)
-        assert copied.run(both) == (2, 2)
-        assert both() == (8, 8)
-
-
 @alone
 def test_a_library_call_whose_scope_cannot_be_entered_is_reported_once() -> None:
     told = []

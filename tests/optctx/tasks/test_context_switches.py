@@ -122,17 +122,6 @@ def in_scope(task: Task) -> tuple[int, int]:
     return task.do(work)
 
 
-def test_a_scope_further_out_on_the_thread_is_shown_again() -> None:
-    task = Task()
-    with eight() as context:
-        task.do(four().__enter__)
-        assert (both(), current()) == ((8, 8), context)
-        assert task.do(both) == (4, 4)
-        task.do(lambda: current().__exit__(None, None, None))
-        assert task.do(both) == OUTSIDE
-        assert both() == (8, 8)
-
-
 def test_a_child_stays_inside_what_its_parent_left() -> None:
     parent, context = Task(), four()
     parent.do(context.__enter__)
@@ -164,20 +153,6 @@ def test_on_another_thread_a_copy_is_inside_from_switch_to_switch() -> None:
     with four():
         inside = copy_context()
     in_threads([check])
-
-
-def test_a_thread_that_ends_inside_a_carried_scope_leaves_it() -> None:
-    def end_inside() -> None:
-        def stay() -> None:
-            switched()
-            four().__enter__()
-
-        inside.run(stay)
-
-    with eight():
-        inside = copy_context()
-    in_threads([end_inside])
-    assert scopes_become(0)
 
 
 def test_a_carried_scope_that_cpp_code_hides_is_carried_once_and_until_that_ends() -> None:

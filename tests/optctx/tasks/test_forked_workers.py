@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import multiprocessing
-import sys
 import warnings
 from concurrent.futures import ProcessPoolExecutor
 
-from optctx import OptionContext, current, info, propagating, record, registry, wrap
+from optctx import OptionContext, current, info, propagating, registry, wrap
 from tests.support.alone import alone
-from tests.support.processes import in_child
-from tests.support.scopes import both, unrolled
-
-FORK = multiprocessing.get_context("fork")
+from tests.support.scopes import both
 
 
 def state() -> tuple[object, ...]:
@@ -36,10 +32,10 @@ def nested() -> tuple[int, int]:
 
 
 @alone
-def test_processes_of_every_start_method() -> None:
+def test_processes_that_are_forked_and_spawned() -> None:
     """Workers begin outside, wherever they start; what is handed over goes along."""
     warnings.simplefilter("ignore", DeprecationWarning)  # fork with threads is what is tested
-    for method in ("fork", "forkserver", "spawn"):
+    for method in ("fork", "spawn"):
         context = multiprocessing.get_context(method)
         with ProcessPoolExecutor(1, mp_context=context) as workers:
             with OptionContext(unroll_count=6):
@@ -65,24 +61,3 @@ def test_processes_of_every_start_method() -> None:
             assert workers.submit(state).result() == OUTSIDE, method
         with OptionContext(unroll_count=4), context.Pool(1) as other:
             assert other.apply(state) == OUTSIDE, method
-
-
-@alone
-def test_a_process_started_inside_scopes_and_recordings() -> None:
-    def work() -> None:
-        assert state() == OUTSIDE, state()
-        with OptionContext(unroll_count=2), record() as own:
-            assert unrolled() == 2
-        assert own.reads["unroll-count"].values == (2,)
-
-    warnings.simplefilter("ignore", DeprecationWarning)  # fork with threads is what is tested
-    with OptionContext(unroll_count=4), OptionContext(unroll_count=8, unread="warn"), record() as log:
-        process = FORK.Process(target=work)
-        process.start()
-        process.join()
-        assert process.exitcode == 0
-        in_child(lambda: unrolled() == 8 or sys.exit(1))
-        assert dict(log.reads) == {}
-        assert unrolled() == 8
-    assert log.reads["unroll-count"].values == (8,)
-    assert unrolled() == 1

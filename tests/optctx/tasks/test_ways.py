@@ -18,7 +18,7 @@ from llvmlite import binding
 from optctx import ContainmentWarning, OptionContext, contained, current, propagating, record, wrap
 from tests.support.processes import SECONDS
 from tests.support.rows import rows
-from tests.support.scopes import OUTSIDE, UNROLLED_ONCE, both, eight, four, in_threads, set_option, unrolled
+from tests.support.scopes import OUTSIDE, UNROLLED_ONCE, both, eight, four, set_option, unrolled
 
 pytestmark = pytest.mark.usefixtures("attached", "outside", "workers")
 
@@ -221,24 +221,6 @@ def test_an_exception_of_the_work_is_the_callers_and_leaves_nothing_behind(way: 
             go()
         assert raised.value.args == (4 if way in CARRIED else UNROLLED_ONCE,)
         assert look() == expected(context)
-
-
-@ways
-def test_several_threads_take_each_its_own_along_at_once(way: str) -> None:
-    together = threading.Barrier(WORKERS, timeout=SECONDS)
-
-    def work() -> int:
-        together.wait()
-        seen = unrolled()
-        together.wait()
-        return seen
-
-    def run(count: int) -> None:
-        with OptionContext({"unroll-count": count}, base="defaults") as context:
-            assert WAYS[way](work)() == (count if way in CARRIED else UNROLLED_ONCE)
-            assert look() == expected(context)
-
-    in_threads([partial(run, 2 + n) for n in range(WORKERS)])
 
 
 @ways

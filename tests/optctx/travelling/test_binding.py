@@ -3,11 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-import gc
 import pathlib
-import queue
-import random
-import weakref
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
@@ -34,7 +30,7 @@ from optctx.plan import called, find_entrances
 from tests.support import runs
 from tests.support.alone import alone
 from tests.support.endless import LIST, endless, reached
-from tests.support.ir_texts import CALLS, COUNTED, SCALE, X86
+from tests.support.ir_texts import COUNTED, SCALE, X86
 from tests.support.library_code import changed_code
 from tests.support.rows import rows
 from tests.support.runs import (
@@ -73,53 +69,6 @@ def test_a_bound_module_sees_its_context_on_every_thread_whatever_scope_that_is_
             assert (unrolled(), lookup("unroll-count", int)) == (2, 2)
             assert lookup("unroll-count", int, llvm_context=own) == COUNT
         unbind(own)
-
-
-# A loop that is tested at its top, which the pass on loops moves to its bottom unless the options forbid it.
-TESTED_FIRST = """
-define void @fill(ptr %out, i64 %n) {
-entry:
-  br label %header
-header:
-  %i = phi i64 [ 0, %entry ], [ %next, %body ]
-  %more = icmp ult i64 %i, %n
-  br i1 %more, label %body, label %done
-body:
-  %to = getelementptr i64, ptr %out, i64 %i
-  store i64 %i, ptr %to
-  %next = add i64 %i, 1
-  br label %header
-done:
-  ret void
-}
-"""
-
-
-NESTED = {
-    "function(loop(loop-rotate))": (TESTED_FIRST, {"rotation-max-header-size": 0}),
-    "cgscc(inline)": (CALLS, {"inline-threshold": 0}),
-    "cgscc(function(loop-unroll))": (COUNTED, {"unroll-count": COUNT}),
-    "default<O3>": (SCALE, {"force-vector-width": 2, "unroll-count": 3}),
-}
-
-
-@rows("passes", NESTED)
-def test_pass_managers_inside_others_see_the_bound_context(fresh: FreshProcess, passes: str) -> None:
-    text, options = NESTED[passes]
-    context = OptionContext(options, base="defaults")
-    job = Job(text, passes, triple=X86, emit="ir")
-    expected = fresh.compile(replace(job, options=tuple(context.args())))
-    assert expected.error is None
-    assert fresh.compile(job).ir != expected.ir
-    with (
-        binding.create_context() as llvm_context,
-        binding.parse_assembly(text, llvm_context) as module,
-        machine() as target,
-    ):
-        context.bind(llvm_context)
-        module.triple, module.data_layout = X86, str(target.target_data)
-        optctx.run_passes(module, passes, target_machine=target)
-        assert str(module) == expected.ir
 
 
 @rows(
@@ -301,65 +250,6 @@ def test_a_binding_ends_with_its_llvm_context_and_another_at_the_same_address_is
                 break
     assert again, "this shows nothing"
     assert optctx._native.bound_count() == 0
-
-
-def test_a_binding_keeps_its_context_alive_and_lets_go_of_it(llvm_context: Any) -> None:
-    context = OptionContext({"unroll-count": COUNT})
-    alive = weakref.ref(context)
-    context.bind(llvm_context)
-    del context
-    gc.collect()
-    assert alive() is bound(llvm_context) is not None
-    unbind(llvm_context)
-    gc.collect()
-    assert alive() is None
-
-
-def test_modules_and_llvm_contexts_come_and_go_in_any_order_on_any_thread() -> None:
-    """As in a concurrent JIT: made here, compiled there, dropped by whoever comes to it."""
-    contexts = {count: OptionContext({"unroll-count": count}) for count in (1, 2, 3, 5, 8)}
-    dice = random.Random(1)
-    ready: queue.Queue[tuple[int, Any, Any] | None] = queue.Queue()
-    compiled: queue.Queue[tuple[Any, Any] | None] = queue.Queue()
-    right = []
-
-    def make() -> None:
-        try:
-            for _ in range(200):
-                count = dice.choice(list(contexts))
-                own = binding.create_context()
-                contexts[count].bind(own)
-                ready.put((count, own, binding.parse_assembly(COUNTED, own)))
-        finally:  # the others end even where this fails
-            ready.put(None)
-            ready.put(None)
-
-    def compile_them() -> None:
-        try:
-            while (work := ready.get()) is not None:
-                count, own, module = work
-                run_module_passes(module)
-                right.append(stores(module) == count)
-                compiled.put((own, module))
-        finally:
-            compiled.put(None)
-
-    def drop() -> None:
-        kept: list[tuple[Any, Any]] = []
-        endings = 0
-        while endings < 2:
-            done = compiled.get()
-            endings += done is None
-            kept += [done] if done is not None else []
-            while len(kept) > 10 or (endings == 2 and kept):
-                own, module = kept.pop(dice.randrange(len(kept)))
-                module.close()
-                own.close()
-
-    before = optctx._native.bound_count()
-    in_threads([make, compile_them, compile_them, drop])
-    assert right == [True] * 200
-    assert optctx._native.bound_count() == before
 
 
 def test_a_run_keeps_its_binding_if_another_thread_ends_it(llvm_context: Any, tmp_path: pathlib.Path) -> None:

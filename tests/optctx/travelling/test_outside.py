@@ -50,7 +50,6 @@ WAYS: dict[str, Callable[[Any], object]] = {
     **runs.WAYS,
     "emission of assembly": lambda module: optctx.emit_assembly(module, machine()),
     "MCJIT, a function": partial(mcjit, lambda engine: engine.get_function_address("count")),
-    "MCJIT, a value": partial(mcjit, lambda engine: engine.get_global_value_address("count")),
     "MCJIT, constructors": partial(mcjit, lambda engine: engine.run_static_constructors()),
 }
 

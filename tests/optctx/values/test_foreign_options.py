@@ -6,15 +6,14 @@ import pathlib
 
 import pytest
 
-from optctx import OptionContext, contained, current, drift, lookup, registry, watch
-from optctx.engine.attach import attach
-from optctx.errors import ContainmentWarning, UnknownOptionError
+from optctx import OptionContext, current, drift, registry
+from optctx.errors import UnknownOptionError
 from tests.support.alone import alone
 from tests.support.cpp_build import SHARED, Build
-from tests.support.foreign_options import INITIAL, NAME, ForeignLibrary
+from tests.support.foreign_options import NAME, ForeignLibrary
 from tests.support.native_interface import NativeScope
 from tests.support.processes import forked
-from tests.support.scopes import four, reset_all, set_option, unrolled
+from tests.support.scopes import four, set_option, unrolled
 
 pytestmark = pytest.mark.usefixtures("attached")
 
@@ -26,22 +25,13 @@ def library(build: Build) -> pathlib.Path:
 
 
 def check_refused(why: str) -> None:
-    """Every door refuses the name, with this text, and lists no option of it."""
+    """The doors of Python and of C++ refuse the name, with this text, and list no option of it."""
     before = OptionContext(unroll_count=2)
-    for use in (
-        lambda: registry()[NAME],
-        lambda: lookup(NAME),
-        lambda: before[NAME],
-        lambda: OptionContext(foreign_count=4),
-        lambda: OptionContext({NAME: 4}),
-        lambda: OptionContext.from_args(f"-{NAME}=4"),
-    ):
+    for use in (lambda: registry()[NAME], lambda: OptionContext({NAME: 4})):
         with pytest.raises(UnknownOptionError, match=why):
             use()
     with pytest.raises(RuntimeError, match=f"no LLVM option is called '{NAME}'"):
         NativeScope({NAME: "4"})
-    assert NAME not in registry()
-    assert NAME not in before
     assert NAME not in {*registry(), *before}
     assert not drift()
     with four():
@@ -69,16 +59,6 @@ def test_an_option_that_is_registered_after_attaching(library: pathlib.Path) -> 
     check_refused(UNKNOWN)
 
 
-@alone
-def test_an_option_that_was_registered_before_attaching(library: pathlib.Path) -> None:
-    foreign = ForeignLibrary(library)
-    foreign.register()
-    check_refused(REGISTERED)
-    assert NAME not in [option.name for option in attach().survey.options]
-    foreign.remove()
-    check_refused(UNKNOWN)
-
-
 @alone  # in this process it may be loaded twice
 def test_a_library_that_was_unloaded_leaves_nothing_that_is_read(library: pathlib.Path) -> None:
     """LLVM's map leads to memory that is not there any more, as stock LLVM's does after dlclose."""
@@ -87,21 +67,3 @@ def test_a_library_that_was_unloaded_leaves_nothing_that_is_read(library: pathli
     check_refused(REGISTERED)
     foreign.unload()
     check_refused(UNKNOWN)
-
-
-@forked
-def test_llvms_setters_reach_it_inside_scopes_too(library: pathlib.Path) -> None:
-    foreign = ForeignLibrary(library)
-    foreign.register()
-    attach()
-    events: list[object] = []
-    with watch(events.append):
-        set_option(NAME, "9")
-    assert (foreign.read(), events) == (9, [])
-    with contained(), pytest.warns(ContainmentWarning, match="was set for the whole process"):
-        set_option(NAME, "5")
-    with contained():
-        reset_all()
-        assert foreign.read() == 5  # as every option that contexts refuse
-    reset_all()
-    assert foreign.read() == INITIAL

@@ -12,7 +12,7 @@ import pytest
 from optctx import Option, OptionContext, registry
 from optctx._native import demangle, find_branches
 from optctx.engine.attach import attach
-from optctx.values.trust import CLASSES, judgement_of, read_for_all
+from optctx.values.trust import CLASSES, judgement_of
 
 NUMBERS = {"int", "uint", "int64", "uint64", "float", "double"}
 TEXTS = {"string", "list", "set", "other", "char"}
@@ -105,25 +105,11 @@ def test_names_that_speak_of_printing_files_and_checks_are_not_tuning() -> None:
     assert set(HARMLESS) - found == set()
 
 
-# What makes pipelines, and nothing else.
-MAKERS = re.compile(r"\w*PassConfig::add|llvm::PassBuilder::(add|build)\w+|llvm::getCGPassBuilderOption\(")
-
-
-def test_what_pipelines_are_made_by_belongs_to_no_function() -> None:
-    seen = 0
-    for option in options():
-        makes = [reader for reader in option.read_by if MAKERS.search(reader)]
-        if option.trust == "tuning" and option.scope == "thread" and len(makes) == len(option.read_by) > 0:
-            assert read_for_all(option._target), option.name
-            seen += 1
-    assert seen > 100
-
-
 def callers() -> dict[str, set[str]]:
     """Function -> which of SINKS it calls itself."""
     image = attach().image
     kinds = {}
-    for symbol in image.functions_named([("_Z", "")])[0]:
+    for symbol in image.functions_named([("_ZN4llvm", "")])[0]:
         name = demangle(symbol.name)
         for kind, pattern in SINKS.items():
             if re.match(pattern, name):
@@ -152,15 +138,3 @@ def test_what_reads_a_tuning_option_loads_nothing_and_opens_and_prints_for_other
         for kind in reaches:
             assert words[kind] in option.trust_reason, (option.name, kind)
     assert seen > 100
-
-
-KNOWN = {
-    "code": ["x86-lvi-load-opt-plugin", "view-isel-dags", "exec-on-ir-change"],
-    "output": ["ir-dump-directory", "x86-lvi-load-dot", "print-after-all", "pass-remarks", "debug-only"],
-    "input": ["sample-profile-file", "cgscc-inline-replay"],
-    "process": ["verify-machineinstrs", "opt-bisect-limit"],
-}
-
-
-def test_well_known_options_are_of_the_class_of_what_they_do() -> None:
-    assert {kind: [name for name in KNOWN[kind] if registry()[name].trust == kind] for kind in KNOWN} == KNOWN

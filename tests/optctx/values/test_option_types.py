@@ -85,7 +85,6 @@ def passes(ir: str, pipeline: str) -> Job:
 CASES = [
     Case("bool", "-vectorize-loops=false", assembly(SCALE), value=False),
     Case("boolOrDefault", "-fast-isel=true", assembly(SELECT), value=True),
-    Case("boolOrDefault", "-fast-isel=false", assembly(SELECT, passes="default<O0>", opt_level=0)),
     Case("int", "-inline-threshold=0", assembly(CALLS), value=0),
     Case("uint", "-unroll-count=7", assembly(SCALE), value=7),
     Case(
@@ -102,8 +101,6 @@ CASES = [
         passes(SANITIZED, "asan"),
     ),
     Case("enum", "-x86-asm-syntax=intel", assembly(SELECT), value="intel"),
-    Case("enum", "-regalloc=fast", assembly(CALLS)),
-    Case("list", "-force-attribute=f:cold -force-attribute=g:noinline", passes(PAIR, "forceattrs")),
     Case("list", "-internalize-public-api-list=f,g", passes(PAIR, "internalize"), value=["f", "g"]),
     Case(
         "other",

@@ -36,12 +36,9 @@ def test_states_are_equal_that_llvm_treats_alike() -> None:
     [
         (None, "None"),
         (True, "True"),
-        (4, "4"),
-        (1.5, "0x1.8000000000000p+0"),
         (0.1, "0x1.999999999999ap-4"),
         (math.nan, "nan"),
         ("it's", '"it\'s"'),
-        ([], "[]"),
         (["a", "b, c"], "['a', 'b, c']"),
         ([1.5, 2], "[0x1.8000000000000p+0, 2]"),
     ],

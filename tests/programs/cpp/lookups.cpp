@@ -35,7 +35,6 @@ std::string look(const char* name) {
 const std::map<std::string, Look> looks{
     {"bool", look<bool>},
     {"std::optional<bool>", look<std::optional<bool>>},
-    {"short", look<short>},
     {"int", look<int>},
     {"unsigned", look<unsigned>},
     {"std::int64_t", look<std::int64_t>},

@@ -33,7 +33,6 @@ const char* said(Work work) {
     return text.c_str();
 }
 
-std::unique_ptr<optctx::OptionContext> prepared;
 std::vector<std::unique_ptr<optctx::Scope>> open;
 
 }  // namespace
@@ -89,18 +88,6 @@ const char* unwound(Body body) {
     });
 }
 
-const char* keep_current() {
-    return said([] { prepared = std::make_unique<optctx::OptionContext>(Settings{}); });
-}
-const char* in_prepared(Body body) {
-    return said([&] {
-        const optctx::Scope scope(*prepared);
-        body();
-    });
-}
-const char* drop_prepared() {
-    return said([] { prepared.reset(); });
-}
 // Until the scopes of other threads, which have no Python, have come and gone.
 const char* on_threads(std::size_t threads, std::size_t times) {
     return said([&] {

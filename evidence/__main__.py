@@ -1,7 +1,0 @@
-"""python -m evidence"""
-
-import sys
-
-from evidence.main import main
-
-sys.exit(main())
