@@ -1,4 +1,5 @@
 """The project's evidence: what holds, what it costs, and where LLVM reads its options. Runs from a clone.
 
-Its folders are programs, such as `python -m evidence.census`; the Makefile has a target for most.
+`python -m evidence --help` lists the commands. `benchmarks`, `conformance` and `upstream` are programs of
+their own; the Makefile has a target for each.
 """

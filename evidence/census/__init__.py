@@ -1,1 +1,1 @@
-"""The census of an LLVM: what is counted of its options, and the program that prints it."""
+"""The census of an LLVM: what is counted of its options, and the command that prints it."""

@@ -1,4 +1,4 @@
-"""`python -m evidence.census`: what it counts, beside LLVM's sources, and what it prints."""
+"""`python -m evidence census`: what it counts, beside LLVM's sources, and what it prints."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from evidence.census import __main__ as census_command
+from evidence.census import command as census_command
 from evidence.census.counts import flags, totals
 from evidence.census.readers import Census, CountedOption, take_census
+from evidence.main import main
 from optctx import registry
 from optctx.engine.attach import attach
 
@@ -96,11 +97,11 @@ def test_the_readers_that_the_registry_names_are_among_these(named: dict[str, Co
 def test_it_prints_a_line_for_each_option_and_totals(
     taken: Census, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    assert census_command.main(["--options", "unroll-*"]) == 0
+    assert main(["census", "--options", "unroll-*"]) == 0
     table = capfd.readouterr().out
     assert re.search(r"^unroll-count +uint +internal +1 .* occurrences queried$", table, re.MULTILINE)
     assert "x86-asm-syntax" not in table
-    assert census_command.main(["--totals"]) == 0
+    assert main(["census", "--totals"]) == 0
     printed = capfd.readouterr().out
     assert all(
         re.search(rf"^  {flag} +{count}$", printed, re.M) for flag, count in totals(taken)["flags"].items()

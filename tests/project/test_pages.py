@@ -17,7 +17,7 @@ EVIDENCE = sorted((ROOT / "evidence").glob("*/README.md"))
 PAGES = sorted([*(ROOT / "docs").glob("guide/*.md"), *filter(programs, EVIDENCE)])
 # Of reads, bindings, attributes, what is set inside, or threads that wait inside a scope for others.
 # Of tools that read all of LLVM's code, compile a hundred times, or measure: each takes some seconds.
-LONG = {"evidence/census", "options", "property-tests", "sweep", "time", "tune"}
+LONG = {"evidence/census", "evidence/strategies", "options", "property-tests", "sweep", "time", "tune"}
 THREADS = {"threads"}  # pages that say where free-threaded Python differs
 GROUPS: dict[str, list[pytest.MarkDecorator]] = {
     "of any Python": [],

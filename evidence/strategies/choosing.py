@@ -1,0 +1,32 @@
+"""The strategies by name."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from evidence.strategies.library_options import LibraryDefaultsStrategy, LibraryOptionsStrategy
+from evidence.strategies.locks import OnceStrategy, TritonStrategy, XlaStrategy
+from evidence.strategies.processes import ForkServerStrategy
+from evidence.strategies.save_restore import SaveRestoreStrategy
+from evidence.strategies.scoped import LlvmContextStrategy, ThreadStrategy
+from evidence.strategies.strategy import Strategy
+
+STRATEGIES: Final[dict[str, type[Strategy]]] = {
+    each.name: each
+    for each in (
+        ThreadStrategy,
+        LlvmContextStrategy,
+        LibraryOptionsStrategy,
+        LibraryDefaultsStrategy,
+        SaveRestoreStrategy,
+        XlaStrategy,
+        TritonStrategy,
+        OnceStrategy,
+        ForkServerStrategy,
+    )
+}
+
+
+def open_strategy(name: str) -> Strategy:
+    """A strategy that is not entered yet. `name`: one of `STRATEGIES`."""
+    return STRATEGIES[name]()
