@@ -10,8 +10,6 @@ from typing import NamedTuple
 from evidence.conformance.cache import ReferenceCache
 from evidence.conformance.job import Job, Outcome, compile_job
 from evidence.conformance.verdict import Verdict, option_names
-from evidence.reads.children import recorded
-from evidence.reads.stacks import FirstRead
 from optctx import OptionContext, record
 from optctx.engine.attach import attach
 
@@ -101,15 +99,3 @@ def recorded_as_text(found: Recorded) -> list[str]:
 def sensitive_jobs(verdicts: Sequence[Verdict]) -> list[Job]:
     """Those whose options are to be removed one at a time."""
     return [verdict.job for verdict in verdicts if verdict.verdict == "agreed" and verdict.sensitive]
-
-
-def reads_of(_: None, job: Job) -> list[FirstRead]:
-    """In a child: what a job reads first inside its options. Raises OptctxError if it gives no output."""
-    context = OptionContext.from_args(list(job.options), base="defaults")
-
-    def work() -> str | None:
-        with context:
-            outcome = compile_job(job)
-        return None if outcome.kind == "output" else outcome.text or outcome.kind
-
-    return recorded(work)

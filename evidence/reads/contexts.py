@@ -1,6 +1,6 @@
-"""Whether the functions of a call stack reach a context, by the types of their parameters.
+"""Whether a function reaches a context, by the types of its parameters.
 
-Exactly: a context is *reachable* in a frame if the function's demangled name has, as a parameter (object,
+Exactly: a context is *reachable* if the function's demangled name has, as a parameter (object,
 pointer, reference, or `std::unique_ptr` or `std::shared_ptr` of it) or as its class, one of `CONTEXTS` or a
 class of `LEADING`, from each object of which a public accessor leads to one. A constructor's or destructor's
 own object does not count: it is not complete. Containers, templates' arguments, captured variables and
@@ -37,21 +37,6 @@ def reaches_in(function: str) -> tuple[Reach, ...]:
             if reach is not None:
                 found.setdefault(reach.context, reach)
     return tuple(found.values())
-
-
-@lru_cache(1 << 15)
-def reached(stack: tuple[str, ...]) -> dict[str, tuple[int, str]]:
-    """Context -> (frames between the reader, which is 0, and the nearest function that reaches it; how)."""
-    found: dict[str, tuple[int, str]] = {}
-    for frames, function in enumerate(stack):
-        for reach in reaches_in(function):
-            found.setdefault(reach.context, (frames, reach.via))
-    return found
-
-
-def nearest(found: dict[str, tuple[int, str]]) -> str:
-    """The context that the fewest frames away reaches. Empty for none."""
-    return min(found, key=lambda context: found[context][0], default="")
 
 
 def _objects(signature: Signature) -> Iterator[tuple[str, str]]:

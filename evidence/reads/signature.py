@@ -30,11 +30,6 @@ class Signature(NamedTuple):
     constructs: str = ""
     destroys: bool = False
 
-    @property
-    def qualified(self) -> str:
-        """The name after its scope."""
-        return f"{self.scope}::{self.name}" if self.scope else self.name
-
 
 @lru_cache(1 << 16)
 def signature_of(demangled: str) -> Signature:

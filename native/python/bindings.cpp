@@ -33,7 +33,6 @@ NB_MODULE(_native, m) {
     add_drift(m);
 #ifdef OPTCTX_LAB
     add_audit(m);
-    add_read_stacks(m);
     add_insight(m);
 #endif
 }

@@ -41,10 +41,7 @@ bool handle(unsigned image, const Prepared& of, std::uintptr_t address, ucontext
     layout.word_of(view, instruction->reader) = target;
     arch::set_general_register(context, instruction->base, reinterpret_cast<std::uintptr_t>(target));
     if (Reads* reads = layout.reads(view)) reads->mark(instruction->reader);
-    if (Substitute* recording = substitute(image)) {
-        recording->mark(instruction->reader);
-        if (const FirstRead tell = first_read.load()) tell(image, instruction->reader, context);
-    }
+    if (Substitute* recording = substitute(image)) recording->mark(instruction->reader);
     return true;
 }
 

@@ -6,9 +6,6 @@
 #include "os/signals.hpp"
 #include "views/layout.hpp"
 
-#include <ucontext.h>
-
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -26,11 +23,6 @@ struct ReadingInstruction {
 
 // Call once per image, before anything is poisoned. Later calls have no effect.
 void prepare_poison(unsigned image, std::shared_ptr<const Layout> layout, std::vector<ReadingInstruction> instructions);
-
-// For the laboratory: called in the signal handler, with the context that the kernel gave it, after a recording has
-// marked a reader.
-using FirstRead = void (*)(unsigned image, std::size_t reader, ucontext_t& context) noexcept;
-inline constinit std::atomic<FirstRead> first_read{nullptr};
 
 // Poison would not be handled on this thread.
 struct UnwatchedError : std::runtime_error {

@@ -75,8 +75,7 @@ def belongs_to_machine(option: RegisteredOption) -> bool:
 
 class Hooks(NamedTuple):
     """`calls`: what is to run in place of calls and jumps; `starts`: in place of a function's start; both are
-    redirected with the other sites. `tables`: pointers in tables of virtual functions. `thunks`: addresses at
-    which the code that the first two and the tables lead to begins and ends.
+    redirected with the other sites. `tables`: pointers in tables of virtual functions.
 
     `unavailable`: features that need a function which cannot be intercepted, and why.
     `begins_llvm_contexts`: so are LLVMContexts that LLVM makes for a JIT.
@@ -85,7 +84,6 @@ class Hooks(NamedTuple):
     calls: list[Change]
     starts: list[Change]
     tables: SharedPointers
-    thunks: tuple[int, int]
     unavailable: dict[str, str]
     begins_llvm_contexts: bool
 
@@ -116,7 +114,6 @@ def prepare_hooks(survey: Survey, index: int) -> Hooks:
         calls,
         _starts(survey, index, unavailable),
         SharedPointers(pointers),
-        (begin, begin + len(code)),
         unavailable,
         any(intercepted[each.target].handler == Work(Subject.llvm_context_that_begins) for each in entrances),
     )
