@@ -123,7 +123,7 @@ wheels:
 	$(PYTHON) packaging/wheels.py $(PYTHONS)
 
 # Every llvmlite that optctx takes, each in an environment of its own under build/images, with the Numba that needs it;
-# prints the matrix of design/facts.md: make images IMAGES='--limit 300 0.45.1 0.47.0'
+# prints the matrix of design/facts.md, with the libLLVMs that are installed: make images IMAGES='--limit 300 0.45.1 0.47.0'
 images: $(VENV)/.tests
 	$(BIN)/python packaging/images.py $(IMAGES)
 

@@ -1,9 +1,10 @@
-"""Try optctx beside every llvmlite that it takes, and print the matrix of design/facts.md.
+"""Try optctx beside every llvmlite that it takes, and on other LLVMs; print the matrix of design/facts.md.
 
 `make images` builds one wheel. For each release it makes an environment with that wheel, the llvmlite and the
 Numba that needs it. There it runs the tests that state no figures of one release, and a sample of LLVM's own
 tests (`python -m evidence.conformance`), each job judged against a fresh process of the same library. The
-exit status is 1 if anything differs or fails.
+same sample is judged, in this environment, on each libLLVM that is installed or that `--llvm` names. The exit
+status is 1 if anything differs or fails.
 """
 
 from __future__ import annotations
@@ -17,6 +18,8 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from optctx import libllvm
 
 ROOT = Path(__file__).parent.parent
 ENVIRONMENTS = ROOT / "build" / "images"
@@ -41,26 +44,34 @@ _COUNTS = re.compile(r"(\d+) (passed|failed|error|skipped)")
 
 @dataclass(frozen=True)
 class Row:
-    """What was found beside one llvmlite."""
+    """What was found beside one llvmlite, or on one library."""
 
-    release: str
+    llvm: str
+    numba: str
     info: dict[str, Any]
     totals: dict[str, int]
-    tests: dict[str, int]
+    tests: dict[str, int] | None
 
     def cells(self) -> list[str]:
         image = self.info["images"][0]
         judged, refused = self.totals.get("judged", 0), self.totals.get("refused", 0)
         wrong = self.totals.get("differing", 0) + self.totals.get("crashed", 0)
         return [
-            self.release.rpartition(".")[0],
-            NUMBAS[self.release],
+            self.llvm,
+            self.numba,
             image["registry"]["layout"],
             f"{image['registry']['names']:,}",
             str(image["scopes"]["process"]),
             f"{judged:,}",
             str(wrong),
             f"{100 * refused / max(judged, 1):.1f} %",
+            *self._tests(),
+        ]
+
+    def _tests(self) -> list[str]:
+        if self.tests is None:
+            return ["", "0"]
+        return [
             f"{self.tests.get('passed', 0):,}",
             str(self.tests.get("failed", 0) + self.tests.get("error", 0)),
         ]
@@ -68,18 +79,19 @@ class Row:
     @property
     def green(self) -> bool:
         *_, judged, wrong, _, passed, failed = self.cells()
-        return (wrong, failed) == ("0", "0") and judged != "0" and passed != "0"
+        return (wrong, failed) == ("0", "0") and "0" not in (judged, passed)
 
 
 HEAD = [
-    *("llvmlite", "Numba", "registry", "option names", "refused"),
+    *("llvmlite, or library", "Numba", "registry", "option names", "refused"),
     *("jobs", "differing", "refused jobs", "tests", "failed"),
 ]
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("releases", nargs="*", default=[*NUMBAS], help="of llvmlite; all")
+    parser.add_argument("releases", nargs="*", help="of llvmlite; all, unless --llvm names a library")
+    parser.add_argument("--llvm", action="append", help="a libLLVM (those that are installed)")
     parser.add_argument("--limit", type=int, default=1000, help="jobs of LLVM's tests for each")
     parser.add_argument("--seed", type=int, default=7, help="of their choice")
     options = parser.parse_args()
@@ -90,9 +102,16 @@ def main() -> int:
         # The conformance can audit, with what only the laboratory needs.
         subprocess.run([*pip, "--config-settings=cmake.define.OPTCTX_LAB=ON", str(ROOT)], check=True)
         [wheel] = Path(folder).glob("*.whl")
-        for release in options.releases:
-            rows.append(try_release(release, wheel, options.limit, options.seed))
+        for release in options.releases or ([] if options.llvm else NUMBAS):
+            python = environment(release, wheel)
+            found = judged(python, release, options, [])
+            llvm, numba = release.rpartition(".")[0], NUMBAS[release]
+            rows.append(Row(llvm, numba, *found, run_tests(python, release)))
             print(*table(rows), sep="\n", flush=True)
+    for library in options.llvm or [each.path for each in libllvm.installed() if not each.problem]:
+        given = ["--llvm", library]
+        rows.append(Row(library, "", *judged(sys.executable, Path(library).name, options, given), None))
+        print(*table(rows), sep="\n", flush=True)
     return int(not all(row.green for row in rows))
 
 
@@ -102,19 +121,21 @@ def table(rows: list[Row]) -> list[str]:
     return [f"| {' | '.join(cells)} |" for cells in lines]
 
 
-def try_release(release: str, wheel: Path, limit: int, seed: int) -> Row:
-    python = environment(release, wheel)
+def judged(
+    python: str, name: str, options: argparse.Namespace, given: list[str]
+) -> tuple[dict[str, Any], dict[str, int]]:
+    """What `optctx info` and the judge say of a library. `given`: what names it; nothing for llvmlite's."""
     said = subprocess.run(
-        [python, "-m", "optctx", "info", "--format=json"],
+        [python, "-m", "optctx", "info", "--format=json", *given],
         cwd=ENVIRONMENTS,
         stdout=subprocess.PIPE,
     )
-    report = ENVIRONMENTS / f"{release}.json"
+    report = ENVIRONMENTS / f"{name}.json"
     report.unlink(missing_ok=True)
-    judge = [python, "-m", "evidence.conformance", "--limit", str(limit), "--seed", str(seed)]
-    subprocess.run([*judge, "--json", str(report)], cwd=ROOT)
+    judge = [python, "-m", "evidence.conformance", "--limit", str(options.limit), "--seed", str(options.seed)]
+    subprocess.run([*judge, *given, "--json", str(report)], cwd=ROOT)
     totals = json.loads(report.read_text())["totals"] if report.exists() else {}
-    return Row(release, json.loads(said.stdout), totals, run_tests(python, release))
+    return json.loads(said.stdout), totals
 
 
 def run_tests(python: str, release: str) -> dict[str, int]:
