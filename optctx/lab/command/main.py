@@ -29,7 +29,7 @@ COMMANDS = {
     "options": "look LLVM's options up: all, some or one, or what changed since another LLVM",
     "info": "show what optctx found in LLVM",
     "record": "show which options LLVM reads for a file",
-    "sweep": "compile files under every combination of option values",
+    "sweep": "compile a file under every combination of option values",
     "rank": "rank the options that LLVM reads for a file by what they change",
     "tune": "search option values for the best compilation of a file",
     "time": "measure whether options make a function faster",
