@@ -5,7 +5,7 @@ from __future__ import annotations
 from optctx._native import Kind, read_bytes, read_list, read_scalar
 from optctx.image.abi import OptionType, element_size
 from optctx.image.memory import WORD
-from optctx.image.options import Choices, RegisteredOption
+from optctx.image.options import RegisteredOption
 
 Scalar = bool | int | float | str | None
 Value = Scalar | list[Scalar]
@@ -108,11 +108,6 @@ def python_types(option_type: OptionType) -> tuple[type, ...]:
     if kind in (Kind.list, Kind.bits):
         return (list,)
     return (str,)
-
-
-def choice_help(choices: Choices | None) -> dict[str, str]:
-    """Map each choice to LLVM's description of it. Empty if the option has no choices."""
-    return {} if choices is None else {name: text for name, text, _ in choices.read()}
 
 
 def value_text(value: Value) -> str:
