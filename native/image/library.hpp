@@ -54,7 +54,6 @@ public:
     std::optional<Symbol> object_at(std::uintptr_t address) const { return symbols_.object_at(address); }
     std::optional<Symbol> named(std::string_view name) const { return symbols_.named(name); }
     std::optional<Symbol> numbered(std::uint32_t number) const { return symbols_.numbered(number); }
-    const SymbolIndex& symbols() const noexcept { return symbols_; }
     // For each pattern, the functions whose names start with its prefix and contain its infix.
     std::vector<std::vector<Symbol>> functions_named(const SymbolIndex::Patterns& patterns) const {
         return symbols_.functions_named(patterns);

@@ -4,12 +4,11 @@
 
 #include <pthread.h>
 
-#include <array>
 #include <bit>
 #include <cstddef>
 #include <cstdio>
 #include <cstdlib>
-#include <stdexcept>
+#include <vector>
 
 namespace optctx::os {
 
@@ -40,12 +39,7 @@ public:
 
     void add(void (*repair)() noexcept) {
         const std::lock_guard lock(mutex_);
-        for (auto& place : repairs_) {
-            if (place != nullptr) continue;
-            place = repair;
-            return;
-        }
-        throw std::logic_error("no room for another repair after a fork");
+        repairs_.push_back(repair);
     }
 
 private:
@@ -71,8 +65,7 @@ private:
 
     void run_repairs() noexcept {
         ForkSafeMutex::repairing_ = true;
-        for (const auto& repair : repairs_)
-            if (repair != nullptr) repair();
+        for (const auto& repair : repairs_) repair();
         ForkSafeMutex::repairing_ = false;
     }
 
@@ -85,7 +78,7 @@ private:
 
     std::mutex mutex_;  // of the list; taken before all others
     ForkSafeMutex* first_ = nullptr;
-    std::array<void (*)() noexcept, 4> repairs_{};
+    std::vector<void (*)() noexcept> repairs_;
 };
 
 #ifdef OPTCTX_CHECK_RANKS
@@ -94,7 +87,7 @@ namespace {
 // In the order of Rank.
 constexpr const char* names[] = {"keys",     "watchers", "audit",     "code",     "contexts",    "handlers",
                                  "parsing",  "storage",  "debugging", "bindings", "activations", "copies",
-                                 "machines", "orphans",  "readers",   "symbols"};
+                                 "machines", "triples",  "orphans",   "readers",  "symbols"};
 
 thread_local std::uint32_t held = 0;  // one bit for each rank: no thread holds two locks of the same rank
 
@@ -117,18 +110,6 @@ void ForkSafeMutex::note_given() const noexcept { held &= ~(std::uint32_t{1} << 
 ForkSafeMutex::ForkSafeMutex(Rank rank) : rank_(rank) { ForkLocks::get().enrol(*this); }
 
 ForkSafeMutex::~ForkSafeMutex() { ForkLocks::get().drop(*this); }
-
-void ForkSafeCondition::wait_for(ForkSafeLock& lock, std::chrono::nanoseconds time) {
-    const std::uint32_t seen = notified_.load();
-    lock.unlock();
-    sleep_while(notified_, seen, time);
-    lock.lock();
-}
-
-void ForkSafeCondition::notify_all() noexcept {
-    notified_.fetch_add(1);
-    wake_all(notified_);
-}
 
 bool repair_after_fork(void (*repair)() noexcept) {
     ForkLocks::get().add(repair);

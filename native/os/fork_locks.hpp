@@ -2,7 +2,6 @@
 #pragma once
 
 #include <atomic>
-#include <chrono>
 #include <cstdint>
 #include <mutex>
 
@@ -85,21 +84,8 @@ private:
 
 using ForkSafeLock = std::unique_lock<ForkSafeMutex>;
 
-// A condition variable that only counts notifications. std::condition_variable records its waiters and waits for them,
-// but in the child of a fork they no longer exist.
-class ForkSafeCondition {
-public:
-    // Returns when notified, when the time has elapsed, or earlier.
-    void wait_for(ForkSafeLock& lock, std::chrono::nanoseconds time);
-    // Call with the lock held.
-    void notify_all() noexcept;
-
-private:
-    std::atomic<std::uint32_t> notified_{0};
-};
-
 // Runs `repair` in every child of fork, with all mutexes held, to correct counts of threads. Locking does nothing
-// during that time. At most four repairs, run in the order in which they were given.
+// during that time.
 bool repair_after_fork(void (*repair)() noexcept);
 
 }  // namespace optctx::os

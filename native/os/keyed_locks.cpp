@@ -1,8 +1,10 @@
 #include "os/keyed_locks.hpp"
 
 #include "os/fork_locks.hpp"
+#include "os/os.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <map>
 #include <mutex>
@@ -21,15 +23,16 @@ struct Held {
 
 // Outlives every thread. The mutex is held for nanoseconds, and never while a thread waits.
 struct Table {
-    os::ForkSafeMutex mutex{os::Rank::keys};
-    os::ForkSafeCondition released;
+    ForkSafeMutex mutex{Rank::keys};
     std::map<std::uintptr_t, Held> held;
+    // A std::condition_variable would wait for the threads that wait for it, which the child of a fork does not have.
+    std::atomic<std::uint32_t> times_released{0};
 };
 
 Table* const table = new Table;
 
-// Call with the mutex held.
 bool take(std::uintptr_t key) {
+    const std::lock_guard guard(table->mutex);
     const auto [at, is_new] = table->held.try_emplace(key, Held{std::this_thread::get_id(), 1});
     if (is_new) return true;
     if (at->second.holder != std::this_thread::get_id()) return false;
@@ -37,22 +40,17 @@ bool take(std::uintptr_t key) {
     return true;
 }
 
-bool take_now(std::uintptr_t key) {
-    const std::lock_guard guard(table->mutex);
-    return take(key);
-}
-
 void take_waiting(std::uintptr_t key, const Waiting& waiting) {
-    bool taken = take_now(key);
-    while (!taken) {
+    for (;;) {
+        const std::uint32_t seen = table->times_released.load();
+        bool taken = take(key);
+        if (taken) return;
         waiting.wait([&] {
-            os::ForkSafeLock guard(table->mutex);
-            taken = take(key);
-            if (taken) return;
-            table->released.wait_for(guard, patience);
+            sleep_while(table->times_released, seen, patience);
             taken = take(key);
         });
-        if (!taken) waiting.interrupted();
+        if (taken) return;
+        waiting.interrupted();
     }
 }
 
@@ -61,7 +59,7 @@ void release_others() noexcept {
     std::erase_if(table->held, [](const auto& entry) { return entry.second.holder != std::this_thread::get_id(); });
 }
 
-[[maybe_unused]] const bool watches_forks = os::repair_after_fork(release_others);
+[[maybe_unused]] const bool watches_forks = repair_after_fork(release_others);
 
 }  // namespace
 
@@ -91,7 +89,8 @@ void unlock(const Keys& keys) noexcept {
         const auto at = table->held.find(key);
         if (--at->second.depth == 0) table->held.erase(at);
     }
-    table->released.notify_all();
+    ++table->times_released;
+    wake_all(table->times_released);
 }
 
 std::size_t locked() noexcept {

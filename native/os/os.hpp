@@ -17,13 +17,8 @@ namespace optctx::os {
 // Return an address as messages write it: 0x7f01.
 std::string hex(std::uintptr_t address);
 
-class OsError : public std::runtime_error {
-public:
+struct OsError : std::runtime_error {
     OsError(const std::string& call, std::uintptr_t address, int code);
-    int code() const noexcept { return code_; }
-
-private:
-    int code_;
 };
 
 struct MappedRange {
@@ -124,9 +119,6 @@ int try_protect(std::uintptr_t begin, std::uintptr_t end, Access access) noexcep
 std::size_t page_size();
 // Gives the heap's free pages back to the system.
 void trim_heap() noexcept;
-
-// Writes to standard error without buffering. Ignores errors.
-void say(const std::string& text) noexcept;
 
 // Sleeps while `word` equals `value`. Returns after `wake_all`, after the time has elapsed, or spuriously.
 void sleep_while(const std::atomic<std::uint32_t>& word, std::uint32_t value, std::chrono::nanoseconds time) noexcept;

@@ -66,8 +66,7 @@ std::string hex(std::uintptr_t address) {
 }
 
 OsError::OsError(const std::string& call, std::uintptr_t address, int code)
-    : std::runtime_error(call + " failed" + (address != 0 ? " at " + hex(address) : "") + ": " + std::strerror(code)),
-      code_(code) {}
+    : std::runtime_error(call + " failed" + (address != 0 ? " at " + hex(address) : "") + ": " + std::strerror(code)) {}
 
 std::vector<MappedRange> address_space() {
     const File file(std::fopen("/proc/self/maps", "re"));
@@ -210,10 +209,6 @@ int try_protect(std::uintptr_t begin, std::uintptr_t end, Access access) noexcep
 }
 
 std::size_t page_size() { return size_of_page; }
-
-void say(const std::string& text) noexcept {
-    [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, text.data(), text.size());
-}
 
 void sleep_while(const std::atomic<std::uint32_t>& word, std::uint32_t value, std::chrono::nanoseconds time) noexcept {
     const auto seconds = std::chrono::floor<std::chrono::seconds>(time);

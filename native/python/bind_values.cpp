@@ -8,19 +8,19 @@
 #include "values/read_values.hpp"
 
 #include <nanobind/nanobind.h>
+#include <nanobind/stl/array.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
-#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/variant.h>
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <memory>
-#include <tuple>
 #include <utility>
 
 namespace nb = nanobind;
@@ -36,22 +36,18 @@ values::Setting merge(const std::vector<SharedSetting>& settings) {
     return merged;
 }
 
-// Slots of (stream, fatal error handler, its argument).
-using Reporting = std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>;
-// (bytes of the stream's virtual functions, index of write_impl).
-using StreamFunctions = std::pair<std::size_t, std::size_t>;
-
-values::Space* make_space(unsigned image, std::vector<values::Region> regions, std::vector<std::uint32_t> set_default,
-                          std::uintptr_t add_occurrence, const Reporting& reporting, const StreamFunctions& functions,
-                          std::vector<views::Reader> readers) {
+// `reporting`: slots of (stream, fatal error handler, its argument). `functions`: (bytes of the stream's virtual
+// functions, index of write_impl).
+values::Space* make_space(unsigned image, std::vector<values::Region> regions,
+                          const std::vector<std::uint32_t>& set_default, std::uintptr_t add_occurrence,
+                          const std::array<std::uint32_t, 3>& reporting, std::pair<std::size_t, std::size_t> functions,
+                          const arch::Readers& readers) {
     const auto [stream, handler, data] = reporting;
-    const values::ReportingSlots slots{
-        stream, regions.at(stream).size, handler, data, {functions.first, functions.second}};
+    const values::Reporting slots{stream, handler, data, regions.at(stream).size, functions.first, functions.second};
     std::size_t reach = sizeof(void*);
     for (const values::Region& region : regions) reach = std::max(reach, region.size);
-    auto layout = std::make_shared<const views::Layout>(regions.size(), std::move(readers), reach);
-    values::LlvmCalls calls{add_occurrence, std::make_unique<values::Tap>(views::checked_image(image), layout, slots)};
-    auto space = std::make_unique<values::Space>(image, std::move(regions), std::move(set_default), std::move(calls),
+    auto layout = std::make_shared<const views::Layout>(regions.size(), readers.all, reach);
+    auto space = std::make_unique<values::Space>(image, std::move(regions), set_default, add_occurrence, slots,
                                                  std::move(layout));
     contexts::plan_copies(*space);
     return space.release();
@@ -152,15 +148,8 @@ void add_space(nb::module_& m) {
         .def("is_same", [](const SharedSetting& a, const SharedSetting& b) { return a.patches == b.patches; });
     nb::class_<values::Space>(m, "Space", "The regions of one image and their registered values.")
         .def_static(
-            "make",
-            [](unsigned image, std::vector<values::Region> regions, std::vector<std::uint32_t> set_default,
-               std::uintptr_t add_occurrence, const Reporting& reporting, const StreamFunctions& functions,
-               const arch::Readers& readers) {
-                return make_space(image, std::move(regions), std::move(set_default), add_occurrence, reporting,
-                                  functions, readers.all);
-            },
-            "image"_a, "regions"_a, "set_default"_a, "add_occurrence"_a, "reporting"_a, "stream_functions"_a,
-            "readers"_a, nb::rv_policy::reference,
+            "make", &make_space, "image"_a, "regions"_a, "set_default"_a, "add_occurrence"_a, "reporting"_a,
+            "stream_functions"_a, "readers"_a, nb::rv_policy::reference,
             "Make a space for an image whose reads go through views. It is never freed: threads inside contexts and "
             "LLVM itself may hold addresses. `reporting`: slots of the objects through which LLVM reports; "
             "`stream_functions`: (bytes of the stream's virtual functions, index of write_impl).")

@@ -20,7 +20,6 @@ void add_space(nanobind::module_& m);
 void add_scopes(nanobind::module_& m);
 // Audits: accesses to LLVM's own options that were not redirected; where the lab is built (lab/bind_audit.cpp).
 void add_audit(nanobind::module_& m);
-// Call stacks of reads; where the lab is built (lab/bind_read_stacks.cpp).
 // What tests and evidence ask; where the lab is built (lab/bind_insight.cpp).
 void add_insight(nanobind::module_& m);
 // The functions of LLVM that optctx stands in front of (python/bind_interceptions.cpp).

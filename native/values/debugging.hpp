@@ -48,7 +48,7 @@ public:
     // Lists of types for contexts, immutable and never freed: one without types, those that LLVM's parser makes of
     // values, and a copy of LLVM's own. The parser adds to LLVM's own list: during `parse`, which must give values to
     // `debug-only` only, an empty one of ours is in its place. Call the last three with the lock held that guards
-    // LLVM's storage (Space::hold_storage).
+    // LLVM's storage.
     static void* no_types() noexcept;
     std::shared_ptr<Block> parsed_types(const std::function<void()>& parse);
     std::shared_ptr<Block> process_wide_types() const;

@@ -1,13 +1,35 @@
-// Byte copies of regions ("shadows"), and what makes them safe to keep and to write to.
+// Byte copies of regions ("shadows"), with what LLVM's parser was given for them, and what makes them safe to keep and
+// to write to.
 #pragma once
 
-#include "values/occurrences.hpp"
+#include "values/region.hpp"
 #include "values/strings.hpp"
 
+#include <compare>
 #include <memory>
+#include <optional>
 #include <string>
+#include <vector>
 
 namespace optctx::values {
+
+// One value given to an option. `text` is nullopt for a flag without a value.
+struct Occurrence {
+    std::string name;
+    std::optional<std::string> text;
+    auto operator<=>(const Occurrence&) const = default;
+};
+
+// All occurrences of an option. The value does not depend on the first ones, which are only counted.
+struct Occurrences {
+    unsigned before = 0;
+    std::vector<Occurrence> values;
+    auto operator<=>(const Occurrences&) const = default;
+};
+// Add one to those of an option of this kind.
+void add(Occurrences& occurrences, Kind kind, Occurrence value);
+// Return a text that is equal for equal occurrences, and only for those. Empty for none.
+std::string text_of(const Occurrences& given);
 
 class Block {
 public:

@@ -35,11 +35,13 @@ Setting copy_option(const std::vector<Region>& regions, std::uint32_t slot,
     return setting;
 }
 
-Space::Space(unsigned image, std::vector<Region> regions, std::vector<std::uint32_t> set_default_index, LlvmCalls calls,
-             std::shared_ptr<const views::Layout> layout)
-    : image_(image), regions_(std::move(regions)), calls_(std::move(calls)), layout_(std::move(layout)) {
-    views::checked_image(image);
-    if (layout_->regions() != regions_.size()) throw std::runtime_error("a layout of another image");
+Space::Space(unsigned image, std::vector<Region> regions, const std::vector<std::uint32_t>& set_default_index,
+             std::uintptr_t add_occurrence, const Reporting& reporting, std::shared_ptr<const views::Layout> layout)
+    : image_(views::checked_image(image)),
+      regions_(std::move(regions)),
+      add_occurrence_(add_occurrence),
+      layout_(std::move(layout)),
+      tap_(image, layout_, reporting) {
     if (set_default_index.size() != regions_.size()) throw std::runtime_error("one setDefault index for each region");
     for (std::uint32_t slot = 0; slot < regions_.size(); ++slot) {
         const Region& region = regions_[slot];
@@ -187,14 +189,14 @@ void Space::complain(std::uint32_t slot, Occurrences values) {
 
 bool Space::add_occurrence(void* option, unsigned position, const Occurrence& value) const {
     using AddOccurrence = bool (*)(void*, unsigned, RawStringRef, RawStringRef, bool);
-    const auto call = reinterpret_cast<AddOccurrence>(calls_.add_occurrence);
+    const auto call = reinterpret_cast<AddOccurrence>(add_occurrence_);
     const RawStringRef text =
         value.text ? RawStringRef{value.text->data(), value.text->size()} : RawStringRef{nullptr, 0};
     return call(option, position, {value.name.data(), value.name.size()}, text, false);
 }
 
 void Space::give_occurrences(void* option, const std::vector<Occurrence>& values, unsigned before) {
-    const Listening listening(*calls_.tap);
+    const Listening listening(tap_);
     unsigned position = before + 1;
     for (const Occurrence& value : values) {
         try {

@@ -3,7 +3,6 @@
 
 #include "os/fork_locks.hpp"
 #include "values/debugging.hpp"
-#include "values/occurrences.hpp"
 #include "values/region.hpp"
 #include "values/region_copy.hpp"
 #include "values/tap.hpp"
@@ -42,16 +41,11 @@ using Setting = std::vector<Patch>;
 Setting copy_option(const std::vector<Region>& regions, std::uint32_t slot,
                     const std::function<std::shared_ptr<Block>(std::uint32_t slot)>& copy);
 
-// LLVM's own functions that work on options, and the tap that keeps their messages.
-struct LlvmCalls {
-    std::uintptr_t add_occurrence = 0;  // Option::addOccurrence(unsigned, StringRef, StringRef, bool)
-    std::unique_ptr<Tap> tap;
-};
-
 class Space {
 public:
-    Space(unsigned image, std::vector<Region> regions, std::vector<std::uint32_t> set_default_index, LlvmCalls calls,
-          std::shared_ptr<const views::Layout> layout);
+    // `add_occurrence`: LLVM's Option::addOccurrence(unsigned, StringRef, StringRef, bool).
+    Space(unsigned image, std::vector<Region> regions, const std::vector<std::uint32_t>& set_default_index,
+          std::uintptr_t add_occurrence, const Reporting& reporting, std::shared_ptr<const views::Layout> layout);
     Space(const Space&) = delete;
     Space& operator=(const Space&) = delete;
 
@@ -100,8 +94,9 @@ private:
 
     unsigned image_;
     std::vector<Region> regions_;
-    LlvmCalls calls_;
+    std::uintptr_t add_occurrence_;
     std::shared_ptr<const views::Layout> layout_;
+    Tap tap_;
     std::vector<std::uint32_t> options_;     // slots of scoped options
     std::vector<std::uint32_t> by_address_;  // the same, by their addresses in the image
     std::vector<void*> defaults_;

@@ -21,35 +21,18 @@ constexpr std::size_t words_before_functions = 2;  // offset to top, type info
 
 }  // namespace
 
-OwnStream::OwnStream(std::size_t size) : words_(first + (size + sizeof(void*) - 1) / sizeof(void*)), size_(size) {
+Tap::Tap(unsigned image, std::shared_ptr<const views::Layout> layout, const Reporting& reporting)
+    : image_(image),
+      layout_(std::move(layout)),
+      reporting_(reporting),
+      handler_(&throw_fatal),
+      words_(new void*[first + (reporting.stream_size + sizeof(void*) - 1) / sizeof(void*)]{}) {
     words_[first - 1] = &text_;
 }
 
-// A copy of the stream's own functions, with another write_impl, and the words before them.
-void OwnStream::make_functions(const void* live, const StreamFunctions& functions) {
-    const auto own = *static_cast<const std::uintptr_t*>(live);
-    functions_.resize(functions.size / sizeof(void*) + words_before_functions);
-    std::memcpy(functions_.data(), reinterpret_cast<void* const*>(own) - words_before_functions,
-                functions_.size() * sizeof(void*));
-    functions_.at(words_before_functions + functions.write_index) = reinterpret_cast<void*>(&write);
-}
-
-void OwnStream::begin(const void* live) {
-    text_.clear();
-    std::memcpy(address(), live, size_);
-    raw()->vtable = functions_.data() + words_before_functions;
-    raw()->begin = raw()->cursor = buffer_.data();
-    raw()->end = buffer_.data() + buffer_.size();
-}
-
-std::string OwnStream::text() const { return text_ + std::string(raw()->begin, raw()->cursor); }
-
-Tap::Tap(unsigned image, std::shared_ptr<const views::Layout> layout, const ReportingSlots& slots)
-    : image_(image), layout_(std::move(layout)), slots_(slots), handler_(&throw_fatal), stream_(slots.stream_size) {}
-
 void Tap::open() {
     if (view_.empty()) make_view();
-    stream_.begin(views::identity_view(image_)[slots_.stream]);
+    begin_stream(views::identity_view(image_)[reporting_.stream]);
     previous_ = views::current_view(image_);
     views::set_current_view(image_, view_.data());
 }
@@ -59,11 +42,30 @@ void Tap::make_view() {
     const views::View identity = views::identity_view(image_);
     std::vector<void*> view(identity, identity + layout_->size());
     layout_->spread(view.data());
-    stream_.make_functions(identity[slots_.stream], slots_.functions);
-    view.at(slots_.stream) = stream_.address();
-    view.at(slots_.fatal_handler) = &handler_;
-    view.at(slots_.fatal_data) = &data_;
+    make_functions(identity[reporting_.stream]);
+    view.at(reporting_.stream) = stream();
+    view.at(reporting_.fatal_handler) = &handler_;
+    view.at(reporting_.fatal_data) = &data_;
     view_ = std::move(view);
+}
+
+// A copy of the stream's own functions, with another write_impl, and the words before them.
+void Tap::make_functions(const void* live) {
+    const auto own = *static_cast<const std::uintptr_t*>(live);
+    functions_.resize(reporting_.functions_size / sizeof(void*) + words_before_functions);
+    std::memcpy(functions_.data(), reinterpret_cast<void* const*>(own) - words_before_functions,
+                functions_.size() * sizeof(void*));
+    functions_.at(words_before_functions + reporting_.write_index) = reinterpret_cast<void*>(&write);
+}
+
+// Makes the stream like LLVM's own one, and empty. It has a buffer because the other one may have been given one: LLVM
+// allocates a buffer for a stream that wants one and lacks it.
+void Tap::begin_stream(const void* live) {
+    text_.clear();
+    std::memcpy(static_cast<void*>(stream()), live, reporting_.stream_size);
+    stream()->vtable = functions_.data() + words_before_functions;
+    stream()->begin = stream()->cursor = buffer_.data();
+    stream()->end = buffer_.data() + buffer_.size();
 }
 
 }  // namespace optctx::values

@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from optctx import _native
-from optctx.engine.attach import attach_again, engine_of
+from optctx.engine.attach import attach, engine_of
 from optctx.engine.host import host_of
 from optctx.errors import (
     ContainmentWarning,
@@ -99,7 +99,7 @@ def _failed(image: int, why: str) -> None:
 
 
 _native.set_callbacks(
-    attach=attach_again,
+    attach=lambda index: attach(engine_of(index).image),  # from which another thread has detached since
     check_in_line=_check_in_line,
     cannot_enter=cannot_enter,
     cannot_leave=cannot_leave,

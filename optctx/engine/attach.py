@@ -7,10 +7,9 @@ import time
 from collections.abc import Callable
 
 from optctx._native import begin_lookups_with, process_ends, trim_heap
-from optctx.engine.engine import Clock, Engine, Users
+from optctx.engine.engine import Clock, Engine
 from optctx.engine.host import Host, default_host, host_of
 from optctx.engine.kept import Kept
-from optctx.engine.published import publish
 from optctx.errors import OptionTypeError, ScopeError, UnsupportedImageError, shown
 from optctx.image.facts.interceptions import missing_features
 from optctx.image.loaded import Image
@@ -59,12 +58,6 @@ def attach(image: Image | None = None) -> Engine:
         return _attach(image)
 
 
-def attach_again(index: int) -> None:
-    """Attach to an image that was attached before, if another thread has detached from it since."""
-    engine = engine_of(index)
-    attach(None if is_default(engine) else engine.image)
-
-
 def _attach(image: Image | None) -> Engine:
     """Prepare, commit. Before that nothing of LLVM's changes but what it makes at its first use."""
     clock = Clock()
@@ -106,13 +99,9 @@ def _survey(image: Image, host: Host) -> Survey:
     try:
         return survey(image, host.interceptions())
     except UnsupportedImageError as error:
-        refused = host.refusal(error)
-        try:
-            if refused is error:
-                raise
-            raise refused from error
-        finally:
-            del refused  # its traceback leads to this frame
+        if refusal := host.refusal(error):
+            raise UnsupportedImageError(refusal) from error
+        raise
 
 
 def _commit(found: _Attachment, clock: Clock) -> None:
@@ -136,7 +125,7 @@ def _commit(found: _Attachment, clock: Clock) -> None:
 def _finish(found: _Attachment, engine: Engine, clock: Clock) -> None:
     """Publish the options, with the plan in force, for lookups from C++; keep what can be kept."""
     atexit.register(process_ends)
-    publish(engine.space, engine.image, engine.plan.options, engine.aliases)
+    engine.publish()
     if _default is found:
         begin_lookups_with(engine.index)
     found.used = True
@@ -244,24 +233,24 @@ def detach(image: Image | None = None) -> None:
             raise UnsupportedImageError(
                 f"could not detach from LLVM, nothing was changed: {error}"
             ) from error
-        _refuse(users)
+        _refuse(*users)
 
 
-def _refuse(users: Users) -> None:
+def _refuse(bindings: int, scopes: int, recorders: int) -> None:
     """Raise ScopeError if anything needs LLVM to be attached."""
-    if users.bindings:
+    if bindings:
         raise ScopeError(
-            f"cannot detach from LLVM: contexts are bound to {counted(users.bindings, 'LLVMContext')}, "
+            f"cannot detach from LLVM: contexts are bound to {counted(bindings, 'LLVMContext')}, "
             "which would see the process-wide values; unbind them first (what LLJIT has not compiled yet "
             "ends when it is looked up, or with its tracker)"
         )
-    if users.scopes:
+    if scopes:
         raise ScopeError(
-            f"cannot detach from LLVM: {counted(users.scopes, 'scope is', 'scopes are')} still entered in "
+            f"cannot detach from LLVM: {counted(scopes, 'scope is', 'scopes are')} still entered in "
             "this process; leave every scope first"
         )
-    if users.recorders:
+    if recorders:
         raise ScopeError(
-            f"cannot detach from LLVM: {counted(users.recorders, 'block records', 'blocks record')} what it "
+            f"cannot detach from LLVM: {counted(recorders, 'block records', 'blocks record')} what it "
             "reads; leave every record() block first"
         )

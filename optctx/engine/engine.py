@@ -6,11 +6,11 @@ LLVM's option reads are redirected, and every thread reads storage of its own.
 from __future__ import annotations
 
 import time
-from collections import Counter
 from collections.abc import Iterator
-from typing import Any, NamedTuple
 
 from optctx._native import (
+    NO_SLOT,
+    Kind,
     OsError,
     Setting,
     Space,
@@ -19,13 +19,13 @@ from optctx._native import (
     configure_bindings,
     is_attached,
     prepare_recording,
+    publish_lookups,
     redirect,
     restore,
     thread_offset,
     trampolines,
 )
-from optctx.arch import CannotDecodeError, processor
-from optctx.engine.published import aliases_of, resolve
+from optctx.arch import CannotDecodeError
 from optctx.errors import UnsupportedImageError
 from optctx.image.facts.interceptions import BINDING, SHARED_MACHINES
 from optctx.image.loaded import Image
@@ -37,14 +37,6 @@ from optctx.plan.references import read_references
 from optctx.plan.ways_in import prepare_hooks, setter_tables
 
 _SAID_ELSEWHERE = (BINDING, SHARED_MACHINES)  # by `info()`, of each LLVM
-
-
-class Users(NamedTuple):
-    """What needs LLVM to be attached: LLVMContexts that are bound, scopes, blocks that record."""
-
-    bindings: int
-    scopes: int
-    recorders: int
 
 
 class Engine:
@@ -78,7 +70,9 @@ class Engine:
                 raise self._cannot_redirect(f"instructions cannot be decoded: {error}") from error
             clock.lap("sites")
             self.options = {name: option for option in self.plan.options.values() for name in option.names}
-            self.aliases = aliases_of(self.plan.options)
+            self.aliases: dict[int, list[str]] = {}
+            for alias in filter(lambda option: option.alias_of, self.plan.options.values()):
+                self.aliases.setdefault(self.resolve(alias).address, []).extend(alias.names)
             self.setters = setter_tables(survey, self.index)
             try:
                 self._prepare_code(clock)
@@ -143,38 +137,30 @@ class Engine:
         except RuntimeError as error:  # OsError is one
             raise self._cannot_redirect(str(error)) from error
 
-    def detach(self) -> Users:
-        """Undo `attach` in one step, unless something uses it. Raises RuntimeError with nothing changed."""
-        return Users(*restore(self.index, self.transaction, self.hooks.tables, self.setters))
+    def detach(self) -> tuple[int, int, int]:
+        """Undo `attach` in one step, unless something uses it. Raises RuntimeError with nothing changed.
+
+        Returns how many use it: LLVMContexts that are bound, scopes, blocks that record.
+        """
+        return restore(self.index, self.transaction, self.hooks.tables, self.setters)
 
     def prepare_recording(self) -> None:
         """Let recordings that begin from now on detect LLVM's reads. A second call does nothing."""
         prepare_recording(self.space, self.transaction, self.plan.references.sites, self.plan.readers)
 
-    def report(self) -> dict[str, Any]:
-        """Report on the code for `info()`, as plain data."""
-        code = self.plan.references
-        sites = list(code.sites)
-        tactics = Counter(processor.tactic_name(site.tactic) for site in sites)
-        return {
-            "decoder": processor.decoder_package,
-            "sites": {
-                "redirected": len(sites),
-                "by_tactic": dict(tactics),
-                "stores": sum(site.writes for site in sites),
-                "addresses_taken": sum(site.takes_address for site in sites),
-                "code_pages": self.transaction.pages,
-                "trampoline_bytes": self.transaction.trampoline_bytes,
-            },
-            "shared_machines": self.hooks.unavailable.get(SHARED_MACHINES, "yes"),
-            "sites_refused": dict(Counter(refusal.reason for refusal in code.refusals)),
-        }
-
     # The options
 
     def resolve(self, option: RegisteredOption) -> RegisteredOption:
         """Return the option that an alias stands for, or the option itself."""
-        return resolve(option, self.plan.options)
+        while option.alias_of:
+            option = self.plan.options[option.alias_of]
+        return option
+
+    def publish(self) -> None:
+        """Let C++ code find every option by its names: type, place and choices."""
+        options = (option for option in self.plan.options.values() if not option.alias_of)
+        rows = [_row(option, [*option.names, *self.aliases.get(option.address, ())]) for option in options]
+        publish_lookups(self.space, self.image, rows)
 
     def drifted(self, drift: Setting) -> Iterator[tuple[RegisteredOption, int, int]]:
         """Yield each option that is not as it was registered, and where a drift of the space has it: the
@@ -204,3 +190,15 @@ def _trampolines(image: Image, plan: Plan) -> Trampolines:
     """Build the trampolines of all sites."""
     words, loads = plan.words()
     return trampolines(image, plan.references.sites, words, loads, thread_offset(image.index))
+
+
+_Row = tuple[list[str], int, Kind, int, int, int, int, int, str, int, list[str], list[int], int]
+
+
+def _row(option: RegisteredOption, names: list[str]) -> _Row:
+    """Return what publish_lookups takes of each option (native/interface/table.hpp)."""
+    region, offset = option.place
+    value = NO_SLOT if option.value_slot is None else option.value_slot, offset, region + offset
+    slot = NO_SLOT if option.slot is None else option.slot
+    own = slot, option.address, option.reason, option.flag_default_index
+    return names, len(option.names), option.type.kind, *value, *own, *option.stored_choices()

@@ -24,13 +24,9 @@ class Host(ABC):
     setter = "LLVMParseCommandLineOptions, as '-{}=...'"
     between: frozenset[str] = frozenset()
 
-    @abstractmethod
-    def has(self, image: Image) -> bool:
-        """Tell whether the image is its LLVM. Loads nothing."""
-
-    def refusal(self, reason: UnsupportedImageError) -> UnsupportedImageError:
-        """Make the error for its LLVM that did not check out, with the release and the command that helps."""
-        return reason
+    def refusal(self, reason: UnsupportedImageError) -> str:
+        """Say that its LLVM did not check out, with the release and the command that helps; or nothing."""
+        return ""
 
     def interceptions(self) -> Sequence[Interception]:
         """Return what its LLVM has to be intercepted in beside what is intercepted in every LLVM."""
@@ -66,18 +62,22 @@ class DefaultHost(Host):
     package: str
 
     @abstractmethod
+    def has(self, image: Image) -> bool:
+        """Tell whether the image is its LLVM. Loads nothing."""
+
+    @abstractmethod
     def image(self) -> Image:
         """Return its LLVM, and load it if need be. Raises UnsupportedImageError."""
 
 
 _default: DefaultHost | None = None
-_others: tuple[Host, ...] = ()
+_other: Host
 
 
-def use_hosts(default: DefaultHost, *others: Host) -> None:
-    """Make the hosts known. An image belongs to the first that has it, and the last one has every image."""
-    global _default, _others
-    _default, _others = default, others
+def use_hosts(default: DefaultHost, other: Host) -> None:
+    """Make the hosts known. An image that the default one does not have belongs to the other."""
+    global _default, _other
+    _default, _other = default, other
 
 
 def default_host() -> DefaultHost:
@@ -91,6 +91,4 @@ def default_host() -> DefaultHost:
 def host_of(image: Image | None) -> Host:
     """Return the host that an image belongs to, by default the default host. Loads nothing."""
     default = default_host()
-    if image is None or default.has(image):
-        return default
-    return next(host for host in _others if host.has(image))
+    return default if image is None or default.has(image) else _other

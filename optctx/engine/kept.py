@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from importlib.util import find_spec
 
 from optctx import _native
-from optctx.arch import CannotDecodeError, processor
+from optctx.arch import processor
 from optctx.errors import OptctxError
 from optctx.image.loaded import Image
 from optctx.store import FolderStore
@@ -55,7 +55,7 @@ class Kept:
         try:
             self._name = _name(image)
             self._store = _open()
-        except (OSError, ValueError, CannotDecodeError, OptctxError) as error:
+        except (OSError, ValueError, OptctxError) as error:
             if isinstance(error, OSError) and error.errno is None:
                 raise  # a signal handler's, such as TimeoutError()
             self.state = f"not kept: {error}"

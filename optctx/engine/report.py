@@ -7,11 +7,12 @@ from collections import Counter
 from typing import Any
 
 from optctx._native import active_scopes
+from optctx.arch import processor
 from optctx.engine.attach import attach, engines
 from optctx.engine.engine import Engine
 from optctx.engine.kept import cache_folder
 from optctx.errors import UnsupportedImageError
-from optctx.image.facts.interceptions import missing_features
+from optctx.image.facts.interceptions import SHARED_MACHINES, missing_features
 from optctx.image.loaded import Image
 
 
@@ -44,7 +45,8 @@ def info(image: Image | None = None) -> dict[str, Any]:
 
 
 def _image(engine: Engine) -> dict[str, Any]:
-    options = engine.options
+    options, code = engine.options, engine.plan.references
+    sites = list(code.sites)
     return {
         "path": engine.image.path,
         "build_id": engine.image.build_id,
@@ -60,7 +62,17 @@ def _image(engine: Engine) -> dict[str, Any]:
         "refused_options": {
             name: options[name].reason for name in sorted(options) if options[name].scope == "process"
         },
-        **engine.report(),
+        "decoder": processor.decoder_package,
+        "sites": {
+            "redirected": len(sites),
+            "by_tactic": dict(Counter(processor.tactic_name(site.tactic) for site in sites)),
+            "stores": sum(site.writes for site in sites),
+            "addresses_taken": sum(site.takes_address for site in sites),
+            "code_pages": engine.transaction.pages,
+            "trampoline_bytes": engine.transaction.trampoline_bytes,
+        },
+        "shared_machines": engine.hooks.unavailable.get(SHARED_MACHINES, "yes"),
+        "sites_refused": dict(Counter(refusal.reason for refusal in code.refusals)),
         "unavailable": {**missing_features(engine.image), **engine.plan.unavailable},
         "attach_cache": engine.kept,
         "seconds": {name: round(seconds, 4) for name, seconds in engine.seconds.items()},

@@ -10,16 +10,12 @@ import ctypes
 from optctx._native import MisfitError
 from optctx.engine.host import Host
 from optctx.errors import OptctxError
-from optctx.image.loaded import Image
 from optctx.image.memory import follow_pointer
 
 _ADDRESSES = 1 << 64
 
 
 class _LlvmC(Host):
-    def has(self, image: Image) -> bool:
-        return True
-
     def llvm_context_address(self, llvm_context: object) -> int:
         return _address(llvm_context, "an LLVMContext")
 

@@ -30,6 +30,8 @@ _NAMES = {
     Kind.other: "other",
 }
 
+INTEGERS = (Kind.int32, Kind.uint32, Kind.int64, Kind.uint64)
+FLOATS = (Kind.float32, Kind.float64)
 # Type -> (least, most) that LLVM's parsers take.
 INTEGER_RANGES = {
     "int": (-(2**31), 2**31 - 1),

@@ -99,10 +99,14 @@ class Findings:
             raise UnsupportedImageError(f"{self._library.path}: {expected([fact])}, found none")
         return found
 
-    def find_object(self, fact: Fact[Form]) -> Symbol | None:
-        """Find a variable with its size, if nothing else is at its address."""
-        found = self.find(fact)
-        return None if found is None else self.object_of(found.symbol)
+    def need_object(self, fact: Fact[Form]) -> Symbol:
+        """Find a variable with its size, if nothing else is at its address. Raises as `need` does."""
+        symbol = self.object_of(self.need(fact).symbol)
+        if symbol is None:
+            raise UnsupportedImageError(
+                f"{self._library.path}: expected {fact.what} to be an object, found none"
+            )
+        return symbol
 
     def object_of(self, name: str) -> Symbol | None:
         """Find the variable with this mangled name, if nothing else is at its address."""

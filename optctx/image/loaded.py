@@ -30,10 +30,16 @@ class Image(Library):
 
         Raises UnsupportedImageError, with nothing changed, for more images than a process can have.
         """
-        if self._index is None:
-            with _lock:
-                return _number(self)
-        return self._index
+        with _lock:
+            if self._index is None:
+                if len(_numbered) == MAX_IMAGES:
+                    raise UnsupportedImageError(
+                        f"cannot use the LLVM of {self.path}: expected at most {MAX_IMAGES} LLVMs in a "
+                        "process, and optctx uses as many already; use this one in another process"
+                    )
+                self._index = len(_numbered)
+                _numbered.append(self)
+            return self._index
 
 
 _numbered: list[Image] = []
@@ -88,15 +94,3 @@ def loaded_image(library: str | os.PathLike[str]) -> Image:
         )
     ((base, path),) = found.items()
     return open_image(path, base)
-
-
-def _number(image: Image) -> int:
-    if image._index is None:
-        if len(_numbered) == MAX_IMAGES:
-            raise UnsupportedImageError(
-                f"cannot use the LLVM of {image.path}: expected at most {MAX_IMAGES} LLVMs in a process, and "
-                "optctx uses as many already; use this one in another process"
-            )
-        _numbered.append(image)
-        image._index = len(_numbered) - 1
-    return image._index

@@ -100,6 +100,11 @@ class RegisteredOption:
         self.set_default_index = self.flag_default_index = 0
         self.heap_size: int | None = None  # of one on the heap, where static storage has others of its class
         self.stored: tuple[list[str], list[int], int] | None = None  # see `stored_choices`
+        self.scope = "thread"
+        self.reason = ""
+        self.slot: int | None = None
+        self.value_slot: int | None = None
+        self.functions: NumberedFunctions | None = None
 
     @property
     def name(self) -> str:
@@ -125,14 +130,6 @@ class RegisteredOption:
         return self.stored
 
     # What a plan decides
-
-    def begin_plan(self) -> None:
-        """Start with nothing decided, whatever an earlier plan has decided. Until then nothing is set."""
-        self.scope = "thread"
-        self.reason = ""
-        self.slot: int | None = None
-        self.value_slot: int | None = None
-        self.functions: NumberedFunctions | None = None
 
     def refuse(self, reason: str) -> None:
         """Keep contexts from setting it. The first reason counts."""

@@ -146,10 +146,7 @@ def find_reporting(image: Image) -> list[Symbol]:
     """
     found = []
     for fact in (ERRS_STREAM, ERROR_HANDLER, ERROR_HANDLER_DATA):
-        image.findings.need(fact)
-        symbol = image.findings.find_object(fact)
-        if symbol is None:
-            raise UnsupportedImageError(f"{image.path}: expected {fact.what} to be an object, found none")
+        symbol = image.findings.need_object(fact)
         with checking(image.path):
             load_words(symbol.address, symbol.size // WORD, fact.what)
         found.append(symbol)
@@ -213,10 +210,7 @@ def find_debug_types(image: Image) -> DebugTypes:
 
     Raises UnsupportedImageError if the image lacks it, or if its types are not what their reader says.
     """
-    image.findings.need(CURRENT_DEBUG_TYPES)
-    asked, symbol = image.findings.need(IS_DEBUG_TYPE), image.findings.find_object(CURRENT_DEBUG_TYPES)
-    if symbol is None:
-        raise UnsupportedImageError(f"{image.path}: expected {CURRENT_DEBUG_TYPES.what} to be an object")
+    symbol, asked = image.findings.need_object(CURRENT_DEBUG_TYPES), image.findings.need(IS_DEBUG_TYPE)
     call_pointer(asked.address, ctypes.addressof(ctypes.create_string_buffer(b"optctx")))
     _check_deleter(image, symbol, asked.form)
     return DebugTypes(symbol.address, symbol.size, asked.form)

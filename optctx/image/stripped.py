@@ -191,7 +191,7 @@ class _Proof:
         if len(found) == 1 and self._image.object_at(found[0] + PASS_REMARKS_BYTES - 1) is None:
             yield self._added("", found[0], PASS_REMARKS_BYTES)
 
-    def _size_of(self, destructor: int, most: int = _MOST_BYTES) -> int | None:
+    def _size_of(self, destructor: int) -> int | None:
         """Return the bytes of the objects that a deleting destructor frees, if it says so."""
         image = self._image
         function = image.function_at(destructor) if image.contains(destructor) else None
@@ -202,7 +202,7 @@ class _Proof:
             if step.kind == StepKind.call and step.target in self._frees and step.first.argument == 0
         }
         size = sizes.pop() if len(sizes) == 1 else None
-        return size if size is not None and 0 < size <= most and size % WORD == 0 else None
+        return size if size is not None and 0 < size <= _MOST_BYTES and size % WORD == 0 else None
 
     def _find_tables(self, address: int, size: int) -> None:
         """Find the tables of what an option consists of: its value, its default and its parser."""

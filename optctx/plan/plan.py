@@ -12,7 +12,6 @@ from optctx.image.facts.interceptions import DEBUG_OUTPUT
 from optctx.image.options import RegisteredOption
 from optctx.image.storage_beside import Printing, StateBeside
 from optctx.image.survey import Survey
-from optctx.lazy import lazy
 from optctx.plan.references import References, is_any_in
 from optctx.plan.refusals import refuse
 
@@ -26,9 +25,10 @@ _OPTION, _VARIABLE, _NOTHING_OWNED = Role.option, Role.variable, Ownership.none
 class Plan:
     """What is to be done with an image. It decides in the options of the survey that it is made from.
 
-    `options` by address of the Option; `regions` by slot; `slots` by address of the region. `served`: by slot
-    of storage beside the options, those whose values it leads to. `printing`: how LLVM decides about debug
-    output, if contexts can have their own. `unavailable`: what else contexts cannot have, and why.
+    `options` by address of the Option; `regions` by slot; `slots` by address of the region. `owners`: by slot
+    of an option's storage, the option; `served`: by slot of storage beside, the options whose values it leads
+    to. `printing`: how LLVM decides about debug output, if contexts can have their own. `unavailable`: what
+    else contexts cannot have, and why.
     """
 
     def __init__(
@@ -41,13 +41,9 @@ class Plan:
         self.set_default: list[int] = []
         self.slots: dict[int, int] = {}
         self.readers: Readers  # once the slots are given
+        self.owners: dict[int, RegisteredOption] = {}
         self.served: dict[int, list[RegisteredOption]] = {}
         self.unavailable: dict[str, str] = {}
-
-    @lazy
-    def owners(self) -> dict[int, RegisteredOption]:
-        """By slot of a region: the option that it belongs to. For a plan that is complete."""
-        return {slot: option for option in self.options.values() for slot in option.slots}
 
     def words(self) -> tuple[list[int], list[int]]:
         """Return for each site the word of its view, and whether that leads to an address that it takes."""
@@ -76,8 +72,6 @@ def make_plan(survey: Survey, references: References) -> Plan:
         no_printing = f"{image.path}: {printing.asked} cannot be redirected"
         printing = None
     options = {option.address: option for option in survey.options}
-    for option in survey.options:
-        option.begin_plan()
     on_heap = () if printing is None else [option.address for option in printing.options]
     refuse(image, options, references, survey.state, survey.missing, uses, on_heap)
     plan = Plan(options, references, printing)
@@ -177,7 +171,6 @@ def _add_tables(plan: Plan) -> None:
     ]
     for _, region in tables:
         plan.add(region)
-    owners = {slot: option for option in plan.options.values() for slot in option.slots}
     regions = enumerate(plan.regions)
     places = sorted((region.live, region.live + region.size, slot) for slot, region in regions)
     for table, region in tables:
@@ -186,7 +179,7 @@ def _add_tables(plan: Plan) -> None:
             begin, end, slot = places[max(bisect_right(places, (target, math.inf)) - 1, 0)]
             if begin <= target < end:
                 region.add_pointer(at, slot, target - begin)
-                served += [owners[slot]] if slot in owners else []
+                served += [plan.owners[slot]] if slot in plan.owners else []
         plan.served[plan.slots[table.address]] = served
 
 
@@ -218,6 +211,7 @@ def _give_slots(plan: Plan, uses: Mapping[int, Uses], abi: Abi) -> None:
         option.slot = plan.add(region, option.set_default_index)
         if option.value_slot is None:
             option.value_slot = option.slot
+        plan.owners[option.slot] = plan.owners[option.value_slot] = option
 
 
 def _region(

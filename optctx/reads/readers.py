@@ -4,29 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from optctx._native import Reader
 from optctx.engine.engine import Engine
 from optctx.image.options import RegisteredOption
-from optctx.lazy import lazy
 
 
 class ReaderIndex:
-    """The readers of an image by their index. One for each engine: see `reader_index`."""
+    """The readers of an image by their index. One for each engine: see `reader_index`.
+
+    `options`: by index, those whose values the reader sees, none of them an alias.
+    """
 
     def __init__(self, engine: Engine) -> None:
-        self._engine = engine
         engine.prepare_recording()
-
-    @lazy
-    def options(self) -> list[list[RegisteredOption]]:
-        """By index: the options whose values the reader sees, none of them an alias."""
-        served = self._engine.plan.served
-        seen = {**served, **{slot: [option] for slot, option in self._engine.plan.owners.items()}}
-        return [[self._engine.resolve(option) for option in seen.get(r.slot, ())] for r in self._readers]
-
-    @lazy
-    def _readers(self) -> list[Reader]:
-        return list(self._engine.plan.readers)
+        self._engine = engine
+        self._readers = list(engine.plan.readers)
+        seen = {**engine.plan.served, **{slot: [option] for slot, option in engine.plan.owners.items()}}
+        self.options: list[list[RegisteredOption]] = [
+            [engine.resolve(option) for option in seen.get(reader.slot, ())] for reader in self._readers
+        ]
 
     def functions(self, readers: Iterable[int]) -> dict[str, list[str]]:
         """Map the name of an option to the functions, among those of the readers, that read it (mangled)."""

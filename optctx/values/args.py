@@ -87,14 +87,10 @@ def _words(args: Iterable[str] | str) -> list[str]:
         try:
             return shlex.split(args)
         except ValueError as error:
-            said = str(error)
-            hint = "close the quote" if "quotation" in said else "take the last backslash out"
             raise OptionValueError(
-                f"cannot read the command line {shown(args)}: {said[:1].lower()}{said[1:]}; {hint}"
+                f"cannot read the command line {shown(args)}: {error}; write it as for a shell"
             ) from error
-    if not isinstance(args, Iterable):
-        raise OptionTypeError(f"a command line is a str or strings, found {type(args).__name__}")
-    words = list(args)
+    words = list(args) if isinstance(args, Iterable) else [args]
     for word in words:
         if not isinstance(word, str):
             raise OptionTypeError(

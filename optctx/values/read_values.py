@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 from optctx._native import Kind, read_bytes, read_list, read_scalar
-from optctx.image.abi import OptionType, element_size
+from optctx.image.abi import FLOATS, INTEGERS, OptionType, element_size
 from optctx.image.memory import WORD
-from optctx.image.options import Choices, RegisteredOption
+from optctx.image.options import RegisteredOption
 
 Scalar = bool | int | float | str | None
 Value = Scalar | list[Scalar]
@@ -58,11 +60,11 @@ def _plain(kind: Kind, value: Scalar) -> Scalar:
 
 def _read_list(option: RegisteredOption, storage: int) -> Value:
     element = option.type.element
-    size = element_size(element)
+    values = read_list(element, element_size(element), storage)
     if element != Kind.enumeration:
-        return [_plain(element, value) for value in read_list(element, size, storage)]
+        return [_plain(element, value) for value in values]
     named = _names(option)
-    return [named.get(int(value)) for value in read_list(element, size, storage)]
+    return [named.get(int(value)) for value in values]
 
 
 def _names(option: RegisteredOption) -> dict[int, str]:
@@ -76,24 +78,14 @@ def _size(option: RegisteredOption) -> int:
     return option.stored_choices()[2] if kind == Kind.enumeration else element_size(kind) or 4
 
 
-_EMPTY: dict[Kind, Scalar] = {
-    Kind.boolean: False,
-    Kind.bool_or_default: None,
-    Kind.float32: 0.0,
-    Kind.float64: 0.0,
-    Kind.character: "\0",
-    Kind.string: "",
-    Kind.long_string: "",
-    Kind.libcxx_string: "",
-}
-
-
 def _empty(option: RegisteredOption) -> Value:
     """Return the value of an option without `cl::init`: T()."""
     kind = option.type.kind
     if kind == Kind.enumeration:
         return _names(option).get(0)
-    return _EMPTY.get(kind, 0)
+    if kind == Kind.bool_or_default:
+        return None
+    return "\0" if kind == Kind.character else cast("Scalar", python_types(option.type)[0]())
 
 
 def python_types(option_type: OptionType) -> tuple[type, ...]:
@@ -101,18 +93,13 @@ def python_types(option_type: OptionType) -> tuple[type, ...]:
     kind = option_type.kind
     if kind in (Kind.boolean, Kind.bool_or_default):
         return (bool,)
-    if kind in (Kind.int32, Kind.uint32, Kind.int64, Kind.uint64):
+    if kind in INTEGERS:
         return (int,)
-    if kind in (Kind.float32, Kind.float64):
+    if kind in FLOATS:
         return (float,)
     if kind in (Kind.list, Kind.bits):
         return (list,)
     return (str,)
-
-
-def choice_help(choices: Choices | None) -> dict[str, str]:
-    """Map each choice to LLVM's description of it. Empty if the option has no choices."""
-    return {} if choices is None else {name: text for name, text, _ in choices.read()}
 
 
 def value_text(value: Value) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from typing import cast
 
@@ -16,7 +15,7 @@ from optctx.image.loaded import Image
 from optctx.image.options import RegisteredOption
 from optctx.image.registry_reader import registered_elsewhere
 from optctx.values.foreign import advice_for
-from optctx.values.read_values import Value, choice_help, read_default, read_value
+from optctx.values.read_values import Value, read_default, read_value
 from optctx.values.texts import plain
 from optctx.values.trust import TrustClass, judgement_of
 from optctx.wording import did_you_mean, html_table, nearest
@@ -77,7 +76,8 @@ class Option:
     @property
     def choices(self) -> dict[str, str]:
         """Choice -> LLVM's description of it, for an enum, and for bits or a list of enums."""
-        return choice_help(self._target.choices)
+        choices = self._target.choices
+        return {} if choices is None else {name: text for name, text, _ in choices.read()}
 
     @property
     def alias_of(self) -> str | None:
@@ -215,11 +215,8 @@ def unknown(engine: Engine, name: object) -> UnknownOptionError:
     if advice := advice_for(engine.image, name):
         return UnknownOptionError(f"no LLVM option is called {shown(name)}: {advice}", name)
     bare = name.lstrip("-").replace("_", "-")
-    first = re.split(r"[=\s]", bare, maxsplit=1)[0]  # in case the text is a name with a value
-    near = next(([each] for each in (bare, first) if each in engine.options), nearest(bare, engine.options))
+    near = [bare] if bare in engine.options else nearest(bare, engine.options)
     hint = did_you_mean(near) or "`optctx options` shows every name"
-    if first != bare:
-        hint += " A name has no spaces and no '='; the value stands apart."
     return UnknownOptionError(
         f"no LLVM option is called {shown(name)} among the {len(engine.options)} of {library}; {hint}",
         name,

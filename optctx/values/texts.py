@@ -9,7 +9,7 @@ from typing import Any, cast
 
 from optctx._native import Kind, option_at
 from optctx.errors import OptctxError, OptionTypeError, OptionValueError, shown
-from optctx.image.abi import INTEGER_RANGES, type_name
+from optctx.image.abi import FLOATS, INTEGER_RANGES, INTEGERS, type_name
 from optctx.image.options import RegisteredOption
 from optctx.values.read_values import Value
 from optctx.wording import did_you_mean, first_few, nearest
@@ -17,8 +17,6 @@ from optctx.wording import did_you_mean, first_few, nearest
 # One entry for each occurrence; None is a flag without a value (-name).
 Texts = tuple[str | None, ...]
 
-_INTEGERS = (Kind.int32, Kind.uint32, Kind.int64, Kind.uint64)
-_FLOATS = (Kind.float32, Kind.float64)
 _LONGEST_INTEGER = 14_000  # bits; str() refuses more than 4,300 digits, and no option holds nearly as many
 _MOST_CHOICES = 12  # in a message
 _NO_LIST = (bytes, bytearray, memoryview, dict)  # though iterable
@@ -137,11 +135,11 @@ def _scalar_text(option: RegisteredOption, name: str, kind: Kind, value: object)
         if isinstance(value, bool):
             return "true" if value else "false"
         raise _wrong_type(option, name, value, "True, False or command-line text")
-    if kind in _INTEGERS:
+    if kind in INTEGERS:
         if hasattr(value, "__index__") and not isinstance(value, bool):
             return _integer_text(name, int.__int__(operator.index(value)))  # a subclass has another text
         raise _wrong_type(option, name, value, "an int or command-line text")
-    if kind in _FLOATS:
+    if kind in FLOATS:
         if isinstance(value, (int, float)) and not isinstance(value, bool):
             return _float_text(name, value)
         raise _wrong_type(option, name, value, "a float or command-line text")
@@ -189,7 +187,7 @@ def _by_kind(kind: Kind) -> str:
     if name in INTEGER_RANGES:
         least, most = INTEGER_RANGES[name]
         return f"expected a whole number from {least:,} to {most:,}"
-    if kind in _FLOATS:
+    if kind in FLOATS:
         return "expected a number, such as 0.5"
     return "expected one character" if kind == Kind.character else ""
 

@@ -13,10 +13,9 @@ from collections.abc import Iterable
 from functools import cache
 from typing import Any, Final, Literal, NamedTuple, cast, get_args
 
-from optctx._native import Kind
 from optctx.engine.engine import Engine
 from optctx.errors import OptionTypeError, UnknownOptionError, UntrustedOptionError, shown
-from optctx.image.abi import type_name
+from optctx.image.abi import FLOATS, INTEGERS, type_name
 from optctx.image.options import RegisteredOption
 from optctx.plan.ways_in import belongs_to_machine
 
@@ -81,14 +80,6 @@ def read_for_all(option: RegisteredOption) -> str:
 
 
 _LONGEST_NUMBER = 64  # characters; LLVM keeps the text of a few options for the life of the process
-_NUMBERS = (
-    Kind.int32,
-    Kind.uint32,
-    Kind.int64,
-    Kind.uint64,
-    Kind.float32,
-    Kind.float64,
-)
 
 
 class Trust(NamedTuple):
@@ -123,7 +114,7 @@ class Trust(NamedTuple):
 
     def check_text(self, option: RegisteredOption, name: str, texts: Iterable[str | None]) -> None:
         """Raise as `check` does for a text of an accepted option, before LLVM parses it."""
-        if option.name in self.names or option.type.kind not in _NUMBERS:
+        if option.name in self.names or option.type.kind not in INTEGERS + FLOATS:
             return
         for text in texts:
             if text is not None and len(text) > _LONGEST_NUMBER:

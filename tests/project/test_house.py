@@ -201,7 +201,7 @@ HOMES = {
         comment="//",
     ),
     "Python's locks": Home(
-        ("optctx/locks.py", "optctx/lazy.py"),
+        ("optctx/locks.py",),
         r"threading\.(R?Lock|Condition|(Bounded)?Semaphore|Event|Barrier)\b|allocate_lock|\bcached_property\b"
         r"|from threading import|from _thread import|import queue|\bQueue\(",
         tuple(PYTHON),

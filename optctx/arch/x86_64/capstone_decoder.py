@@ -103,7 +103,7 @@ class CapstoneDecoder:
         if instruction.size > len(code):
             return Decoded(end, None)
         code = code[: instruction.size]
-        detail = instruction.detail.contents.arch.x86
+        detail = instruction.detail.contents.x86
         at = detail.encoding.modrm_offset
         if not at or code[at] & 0xC7 != 0x05:
             return Decoded(end, None)
@@ -127,7 +127,7 @@ class CapstoneDecoder:
     def _parts(self, code: bytes, address: int) -> tuple[list[Any], tuple[str, str, int] | None, str]:
         """Return (what another base keeps; (base, index, displacement) if in memory; the text)."""
         instruction = self._decode(code, address)
-        detail = instruction.detail.contents.arch.x86
+        detail = instruction.detail.contents.x86
         kept = [instruction.id, bytes(detail.prefix), bytes(detail.opcode), detail.addr_size]
         memory = None
         for operand in detail.operands[: detail.op_count]:

@@ -18,82 +18,72 @@ _X86, _MODE_64, _DETAIL, _ON = 3, 1 << 3, 2, 3
 _KNOWN = bytes.fromhex("488b0d78563412")  # mov rcx, [rip + 0x12345678]
 
 
+def _each(kind: Any, names: str) -> tuple[tuple[str, Any], ...]:
+    return tuple((name, kind) for name in names.split())
+
+
+_BYTE, _NUMBER = ctypes.c_uint8, ctypes.c_uint
+
+
 class _Memory(ctypes.Structure):
     _fields_ = (
-        ("segment", ctypes.c_uint),
-        ("base", ctypes.c_uint),
-        ("index", ctypes.c_uint),
+        *_each(_NUMBER, "segment base index"),
         ("scale", ctypes.c_int),
         ("displacement", ctypes.c_int64),
     )
 
 
 class _Value(ctypes.Union):
-    _fields_ = (("register", ctypes.c_uint), ("immediate", ctypes.c_int64), ("memory", _Memory))
+    _fields_ = (("register", _NUMBER), ("immediate", ctypes.c_int64), ("memory", _Memory))
 
 
 class _Operand(ctypes.Structure):
     _fields_ = (
-        ("type", ctypes.c_uint),
+        ("type", _NUMBER),
         ("value", _Value),
-        ("size", ctypes.c_uint8),  # bytes
-        ("access", ctypes.c_uint8),
-        ("broadcast", ctypes.c_uint),
+        *_each(_BYTE, "size access"),  # size: bytes
+        ("broadcast", _NUMBER),
         ("zeroes", ctypes.c_bool),
     )
 
 
 class _Encoding(ctypes.Structure):
-    _fields_ = tuple(
-        (name, ctypes.c_uint8)
-        for name in ("modrm_offset", "disp_offset", "disp_size", "imm_offset", "imm_size")
-    )
+    _fields_ = _each(_BYTE, "modrm_offset disp_offset disp_size imm_offset imm_size")
 
 
 class _X86Detail(ctypes.Structure):
     _fields_ = (
-        ("prefix", ctypes.c_uint8 * 4),
-        ("opcode", ctypes.c_uint8 * 4),
-        ("rex", ctypes.c_uint8),
-        ("addr_size", ctypes.c_uint8),
-        ("modrm", ctypes.c_uint8),
-        ("sib", ctypes.c_uint8),
+        *_each(_BYTE * 4, "prefix opcode"),
+        *_each(_BYTE, "rex addr_size modrm sib"),
         ("disp", ctypes.c_int64),
-        ("sib_index", ctypes.c_uint),
+        ("sib_index", _NUMBER),
         ("sib_scale", ctypes.c_int8),
-        ("sib_base", ctypes.c_uint),
-        ("xop_cc", ctypes.c_uint),
-        ("sse_cc", ctypes.c_uint),
-        ("avx_cc", ctypes.c_uint),
+        *_each(_NUMBER, "sib_base xop_cc sse_cc avx_cc"),
         ("avx_sae", ctypes.c_bool),
-        ("avx_rm", ctypes.c_uint),
+        ("avx_rm", _NUMBER),
         ("flags", ctypes.c_uint64),
-        ("op_count", ctypes.c_uint8),
+        ("op_count", _BYTE),
         ("operands", _Operand * 8),
         ("encoding", _Encoding),
     )
 
 
-class _Arch(ctypes.Union):
-    _fields_ = (("x86", _X86Detail),)
-
-
 class _Detail(ctypes.Structure):
     _fields_ = (
         ("regs_read", ctypes.c_uint16 * 20),
-        ("regs_read_count", ctypes.c_ubyte),
+        ("regs_read_count", _BYTE),
         ("regs_write", ctypes.c_uint16 * 20),
-        ("regs_write_count", ctypes.c_ubyte),
-        ("groups", ctypes.c_ubyte * 8),
-        ("groups_count", ctypes.c_ubyte),
+        ("regs_write_count", _BYTE),
+        ("groups", _BYTE * 8),
+        ("groups_count", _BYTE),
         ("writeback", ctypes.c_bool),
-        ("arch", _Arch),
+        ("x86", _X86Detail),
     )
 
 
 class _Instruction(ctypes.Structure):
     _fields_ = (
-        ("id", ctypes.c_uint),
+        ("id", _NUMBER),
         ("address", ctypes.c_uint64),
         ("size", ctypes.c_uint16),
         ("bytes", ctypes.c_ubyte * 24),
@@ -104,31 +94,17 @@ class _Instruction(ctypes.Structure):
 
 
 INSTRUCTION = ctypes.POINTER(_Instruction)
-_HANDLE = ctypes.c_size_t
+_SIZE, _TEXT, _ADDRESS = ctypes.c_size_t, ctypes.c_char_p, ctypes.c_uint64
+_HANDLE, _OUT = _SIZE, ctypes.POINTER
 _FUNCTIONS: dict[str, tuple[Any, ...]] = {  # result, arguments (capstone.h)
-    "cs_version": (ctypes.c_uint, ctypes.POINTER(ctypes.c_int), ctypes.POINTER(ctypes.c_int)),
-    "cs_open": (ctypes.c_int, ctypes.c_uint, ctypes.c_uint, ctypes.POINTER(_HANDLE)),
-    "cs_option": (ctypes.c_int, _HANDLE, ctypes.c_uint, ctypes.c_size_t),
-    "cs_reg_name": (ctypes.c_char_p, _HANDLE, ctypes.c_uint),
+    "cs_version": (_NUMBER, _OUT(ctypes.c_int), _OUT(ctypes.c_int)),
+    "cs_open": (ctypes.c_int, _NUMBER, _NUMBER, _OUT(_HANDLE)),
+    "cs_option": (ctypes.c_int, _HANDLE, _NUMBER, _SIZE),
+    "cs_reg_name": (_TEXT, _HANDLE, _NUMBER),
     "cs_malloc": (INSTRUCTION, _HANDLE),
-    "cs_free": (None, INSTRUCTION, ctypes.c_size_t),
-    "cs_disasm": (
-        ctypes.c_size_t,
-        _HANDLE,
-        ctypes.c_char_p,
-        ctypes.c_size_t,
-        ctypes.c_uint64,
-        ctypes.c_size_t,
-        ctypes.POINTER(INSTRUCTION),
-    ),
-    "cs_disasm_iter": (
-        ctypes.c_bool,
-        _HANDLE,
-        ctypes.POINTER(ctypes.c_char_p),
-        ctypes.POINTER(ctypes.c_size_t),
-        ctypes.POINTER(ctypes.c_uint64),
-        INSTRUCTION,
-    ),
+    "cs_free": (None, INSTRUCTION, _SIZE),
+    "cs_disasm": (_SIZE, _HANDLE, _TEXT, _SIZE, _ADDRESS, _SIZE, _OUT(INSTRUCTION)),
+    "cs_disasm_iter": (ctypes.c_bool, _HANDLE, _OUT(_TEXT), _OUT(_SIZE), _OUT(_ADDRESS), INSTRUCTION),
 }
 
 
@@ -175,7 +151,7 @@ def _prove(library: Any, handle: int) -> None:
     found = INSTRUCTION()
     if library.cs_disasm(handle, _KNOWN, len(_KNOWN), 0x1000, 1, ctypes.byref(found)) == 1:
         one = found[0]
-        detail = one.detail.contents.arch.x86
+        detail = one.detail.contents.x86
         first, second = detail.operands[0], detail.operands[1]
         memory = second.value.memory
         said = (

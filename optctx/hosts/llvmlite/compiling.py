@@ -99,12 +99,15 @@ def _needed(image: Image, name: str, address: int | None) -> int:
     return address
 
 
-def _llvmlite_lock(api: NativeApi, context: int) -> Any:
-    """Return llvmlite's own lock for LLVM's global LLVMContext, which all its users share. Else None.
+def _alone(module_at: int) -> tuple[Llvm, int, Any]:
+    """Return LLVM's functions, the module's LLVMContext, and what that needs beside its own lock: llvmlite's
+    for LLVM's global LLVMContext, which all its users share; else None.
 
     Do not compile in the global LLVMContext from a callback that llvmlite runs under its lock.
     """
-    return llvmlite_lock() if context == api.global_context() else None
+    api = native_api()
+    context = api.module_context(module_at)
+    return api.native, context, llvmlite_lock() if context == api.global_context() else None
 
 
 def _raise_errors(errors: list[bytes]) -> None:
@@ -144,10 +147,7 @@ def is_sound(module: ModuleRef) -> bool:
 
 def _verifier_words(module_at: int) -> str:
     """Return what LLVM's verifier says of a broken module; nothing of another one."""
-    api = native_api()
-    context = api.module_context(module_at)
-    words = _native.verify(api.native, context, _llvmlite_lock(api, context), module_at)
-    return words.decode(errors="replace")
+    return _native.verify(*_alone(module_at), module_at).decode(errors="replace")
 
 
 def _check_sound(module_at: int) -> None:
@@ -190,18 +190,8 @@ def run_passes(
     settings = () if tuning is None else settings_of(tuning)
     text = pipeline_text(pipeline)
     _check_sound(module_at)
-    api = native_api()
-    context = api.module_context(module_at)
     forget_problems()
-    ran = _native.run_passes(
-        api.native,
-        context,
-        _llvmlite_lock(api, context),
-        module_at,
-        machine_at,
-        setter_addresses(settings),
-        text,
-    )
+    ran = _native.run_passes(*_alone(module_at), module_at, machine_at, setter_addresses(settings), text)
     if ran is None:
         raise_forbidden()
     raise_problems()
@@ -256,12 +246,8 @@ def emit(module: ModuleRef, target_machine: TargetMachine, *, as_object: bool) -
     """Emit a module that LLVM's verifier need not see, such as one that `run_passes` has just changed."""
     module_at = module_address(module)
     machine_at = target_machine_address(target_machine)
-    api = native_api()
-    context = api.module_context(module_at)
     forget_problems()
-    emitted = _native.emit(
-        api.native, context, _llvmlite_lock(api, context), module_at, machine_at, as_object
-    )
+    emitted = _native.emit(*_alone(module_at), module_at, machine_at, as_object)
     if emitted is None:
         raise_forbidden()
     raise_problems(stacklevel=4)

@@ -106,18 +106,14 @@ def _library_path() -> str:
     return str(ffi.lib._name)
 
 
-def _unproven(reason: UnsupportedImageError) -> UnsupportedImageError:
-    """Return the error for the llvmlite that is installed, whose layout did not check out."""
-    if _is_tried():
-        return UnsupportedImageError(f"{_release()} cannot be used, nothing was changed: {reason}")
-    return UnsupportedImageError(f"{_release()} is not supported ({reason}): {_advice()}")
-
-
-def _is_tried() -> bool:
+def _unproven(reason: UnsupportedImageError) -> str:
+    """Say that the layout of the llvmlite that is installed did not check out."""
     import llvmlite
 
     numbers = tuple(int(number) for number in re.findall(r"\d+", llvmlite.__version__)[:2])
-    return _FIRST <= numbers <= _LAST
+    if _FIRST <= numbers <= _LAST:
+        return f"{_release()} cannot be used, nothing was changed: {reason}"
+    return f"{_release()} is not supported ({reason}): {_advice()}"
 
 
 def _returns(result: Any, *_: object) -> Any:

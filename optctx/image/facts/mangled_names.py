@@ -131,21 +131,9 @@ LIST_DELETERS: Final = {
     8: "_ZN4llvm14object_deleterISt6vectorISsSaISsEEE4callEPv",
 }
 
-# Compiling.
-PARSE_PIPELINE: Final = named(
-    "llvm::PassBuilder::parsePassPipeline",
-    "_ZN4llvm11PassBuilder17parsePassPipelineERNS_11PassManagerINS_6ModuleENS_15AnalysisManagerIS2_JEEEJEEE"
-    "NS_9StringRefE",
-)
-DIAGNOSTIC_CALLBACK: Final = named(
-    "llvm::LLVMContext::setDiagnosticHandlerCallBack",
-    "_ZN4llvm11LLVMContext28setDiagnosticHandlerCallBackEPFvPKNS_14DiagnosticInfoEPvES4_b",
-)
 INSTRUCTION_COUNT: Final = named(
     "llvm::Module::getInstructionCount", "_ZNK4llvm6Module19getInstructionCountEv"
 )
-
-VERIFY_MODULE: Final = named("llvm::verifyModule", "_ZN4llvm12verifyModuleERKNS_6ModuleEPNS_11raw_ostreamEPb")
 
 # The names of passes. printPassNames uses nothing of its object.
 PRINT_PASS_NAMES: Final = named(
@@ -201,10 +189,17 @@ METADATA: Final = {
 
 # What native/python/compile_calls.hpp calls these functions, and what the library does.
 COMPILING: Final = {
-    "parse_pipeline": PARSE_PIPELINE,
-    "set_diagnostic_handler": DIAGNOSTIC_CALLBACK,
+    "parse_pipeline": named(
+        "llvm::PassBuilder::parsePassPipeline",
+        "_ZN4llvm11PassBuilder17parsePassPipelineERNS_11PassManagerINS_6ModuleENS_15AnalysisManagerIS2_JEEEJ"
+        "EEENS_9StringRefE",
+    ),
+    "set_diagnostic_handler": named(
+        "llvm::LLVMContext::setDiagnosticHandlerCallBack",
+        "_ZN4llvm11LLVMContext28setDiagnosticHandlerCallBackEPFvPKNS_14DiagnosticInfoEPvES4_b",
+    ),
     "instruction_count": INSTRUCTION_COUNT,
-    "verify_module": VERIFY_MODULE,
+    "verify_module": named("llvm::verifyModule", "_ZN4llvm12verifyModuleERKNS_6ModuleEPNS_11raw_ostreamEPb"),
     "error_message": exported("LLVMGetErrorMessage"),
     "dispose_error_message": exported("LLVMDisposeErrorMessage"),
     "diagnostic_handler": exported("LLVMContextGetDiagnosticHandler"),

@@ -53,6 +53,7 @@ def test_in_the_whole_library_both_find_the_same() -> None:
         for module in (intercepting, sites):
             pytest.MonkeyPatch().setattr(module, "decoder", lambda: decoder)
         image.findings.forget()
+        surveyed = survey(image, ())  # a plan decides in its options
         plan = make_plan(surveyed, read_references(surveyed))
         found, code = sites.find_references_to(image, options, options), plan.references
         return {

@@ -1,4 +1,4 @@
-"""A second plan of a survey begins anew, and the end of an array is no address of the option beside it."""
+"""The end of an array is no address of the option beside it."""
 
 from __future__ import annotations
 
@@ -7,12 +7,9 @@ import pathlib
 from collections.abc import Set
 from typing import Any
 
-import pytest
-
 from optctx import loaded_image
 from optctx.arch import processor
-from optctx.hosts.llvmlite import llvmlite_image
-from optctx.image.survey import Survey, survey
+from optctx.image.survey import Survey
 from optctx.plan.plan import Plan, make_plan
 from optctx.plan.references import find_ends, read_references
 from tests.support.alone import alone
@@ -21,21 +18,6 @@ from tests.support.cpp_build import SHARED, compile_cpp
 
 def planned(surveyed: Survey) -> Plan:
     return make_plan(surveyed, read_references(surveyed))
-
-
-def decisions(plan: Plan) -> list[Any]:
-    return [
-        (option.names, option.scope, option.reason, option.slot, option.value_slot, option.readers)
-        for option in plan.options.values()
-    ]
-
-
-@pytest.mark.iced
-@alone
-def test_a_second_plan_of_a_survey_decides_as_the_first_of_another_one_does() -> None:
-    first = decisions(planned(survey(llvmlite_image(), ())))
-    surveyed = survey(llvmlite_image(), ())
-    assert decisions(planned(surveyed)) == decisions(planned(surveyed)) == first
 
 
 @alone
