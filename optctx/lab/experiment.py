@@ -6,13 +6,13 @@ import contextlib
 import hashlib
 import os
 import warnings
-from collections.abc import Callable, Generator, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
-from typing import Generic, Self, TypeVar
+from typing import Self
 
 from optctx import OptionContext, attach
 from optctx.children.answers import Done
@@ -29,10 +29,14 @@ from optctx.lab.recording import Recorded, recorded
 from optctx.lab.trial import Trial
 from optctx.process import Attributes, all_arguments, attributes_policy, noting, read_in, set_process_options
 
-Known = TypeVar("Known")
+# What one compilation sets: names, and texts of values.
+Options = Mapping[str, str]
+Values = tuple[tuple[str, str], ...]
 # The next ones to compile, at most so many, by number; none if there are none now.
-More = Callable[[int], Sequence[tuple[int, "Asked"]]]
+More = Callable[[int], Sequence[tuple[int, Options]]]
 
+BASE = -1
+"""The number of the compilation without options."""
 _BATCH = 16  # compilations for each thread that are under way, or waiting in the helper process
 _LINES, _LINE = 100, 500  # lines kept of what LLVM prints in one compilation, and characters of a line
 
@@ -41,7 +45,7 @@ _LINES, _LINE = 100, 500  # lines kept of what LLVM prints in one compilation, a
 class Plan:
     """What all compilations of an experiment share. No handles, so it can be sent to another process."""
 
-    jobs: tuple[Job, ...]  # one for each pipeline
+    job: Job  # without options
     arguments: tuple[str, ...]  # set process-wide before anything is compiled
     attributes: tuple[str, ...]  # the `attributes_policy` of the calling process
     limits: Limits
@@ -55,27 +59,17 @@ class Plan:
         """The directory, as FreshProcess takes it."""
         return None if self.directory is None else os.fsdecode(self.directory)
 
-    @property
-    def pipelines(self) -> tuple[str, ...]:
-        """Of the jobs."""
-        return tuple(job.passes for job in self.jobs)
 
-
-def make_plan(
-    job: Job,
-    limits: Limits,
-    base: OptionContext,
-    pipelines: Sequence[str] = (),
-) -> Plan:
-    """Plan to compile a job under the options of `base`, with each of the pipelines, by default with its own.
+def make_plan(job: Job, limits: Limits, base: OptionContext) -> Plan:
+    """Plan to compile a job to objects, under the options of `base`.
 
     Function attributes count as they do in this process. Raises OptctxError for a target that LLVM does not
     take.
     """
     image = job.image
     judge_target(job)
-    jobs = tuple(replace(job, options=(), passes=passes) for passes in pipelines or (job.passes,))
-    return Plan(jobs, all_arguments(base, image), attributes_policy(image), limits)
+    job = replace(job, options=(), emit="object")
+    return Plan(job, all_arguments(base, image), attributes_policy(image), limits)
 
 
 def judge_target(job: Job) -> None:
@@ -85,14 +79,6 @@ def judge_target(job: Job) -> None:
             problem = target_problem(fresh.compile, job)
         if problem is not None:
             raise OptctxError(problem.error or "")
-
-
-@dataclass(frozen=True)
-class Asked:
-    """One compilation. Without options it is the base of its job."""
-
-    job: int
-    options: Mapping[str, str]  # what it sets
 
 
 class Experiment:
@@ -108,9 +94,9 @@ class Experiment:
 
     def __init__(self) -> None:
         self._stack = ExitStack()
-        self._asked: dict[int, Asked] = {}  # unanswered
+        self._asked: dict[int, Options] = {}  # unanswered
         self._taken: dict[int, list[Answer]] = {}  # of those that are compiled several times
-        self._bases: dict[int, float] = {}  # seconds, by job
+        self._base: float | None = None  # seconds
 
     def __enter__(self) -> Self:
         _attached.running()  # its server starts while the caller makes the plan
@@ -120,9 +106,9 @@ class Experiment:
         self._stack.close()
 
     def prepare(self, plan: Plan) -> None:
-        """Take the plan. Raises OptctxError for the first job that LLVM refuses under any options."""
+        """Take the plan. Raises OptctxError for a job that LLVM refuses under any options."""
         self.plan = plan
-        llvm = plan.jobs[0].llvm
+        llvm = plan.job.llvm
         if plan.arguments or llvm:
             self.pool = self._stack.enter_context(Pool(attach_under, plan.arguments, llvm))
         else:
@@ -140,36 +126,31 @@ class Experiment:
             memory=plan.limits.memory,
         )
         self._crowd = self._stack.enter_context(crowd)
-        for place in range(len(plan.jobs)):
-            if error := self._error(place):
-                named = f"{plan.jobs[place].passes}: " if len(plan.jobs) > 1 else ""
-                raise OptctxError(f"{named}{error}")
+        if error := self._error():
+            raise OptctxError(error)
 
     def recorded(self) -> Recorded:
-        """What LLVM reads for the first job without options. Raises OptctxError if it takes too long."""
-        done = self.pool.call(record_first, self.plan, gives=Recorded, limits=self._limits)
+        """What LLVM reads for the job without options. Raises OptctxError if it takes too long."""
+        done = self.pool.call(record_base, self.plan, gives=Recorded, limits=self._limits)
         return answered(done, "cannot record what LLVM reads", self.plan.limits.seconds())
 
     @property
     def _limits(self) -> ChildLimits:
-        """Of one compilation by itself, before the bases are known."""
+        """Of one compilation by itself, before the base is known."""
         seconds, memory = self.plan.limits.seconds(), self.plan.limits.memory
         return ChildLimits(seconds, None if memory is None else memory + PER_THREAD)
 
-    def bases(self) -> list[Answer]:
-        """Compile each job without options: later limits go by these. Call it while nothing is under way.
+    def compile_base(self) -> Answer:
+        """Compile without options: later limits go by this. Call it while nothing is under way.
 
         Raises EndedEarlyError if the server dies.
         """
-        places = range(len(self.plan.jobs))
-        self.ask((~place, Asked(place, {})) for place in places)
-        found: dict[int, Answer] = {}
-        while answers := self.answers():
-            found.update((~answer.number, answer) for answer in answers)
-        self._bases = {place: answer.seconds for place, answer in found.items() if answer.state == "ok"}
-        return [found[place] for place in places]
+        self.ask([(BASE, {})])
+        (answer,) = self.answers()
+        self._base = answer.seconds if answer.state == "ok" else None
+        return answer
 
-    def ask(self, asked: Iterable[tuple[int, Asked]]) -> None:
+    def ask(self, asked: Iterable[tuple[int, Options]]) -> None:
         """Have more compiled, before or after earlier answers. Raises EndedEarlyError if the server dies."""
         for number, each in asked:
             self._asked[number] = each
@@ -230,10 +211,10 @@ class Experiment:
             references = [self._reference(batch[trial.number], verify) for trial in ended]
             yield from judged(ended, references)
 
-    def _reference(self, asked: Asked, base: OptionContext) -> Job:
+    def _reference(self, options: Options, base: OptionContext) -> Job:
         """What a fresh process compiles to compare."""
-        job = self.plan.jobs[asked.job]
-        context = OptionContext(asked.options, base=base, image=job.image)
+        job = self.plan.job
+        context = OptionContext(options, base=base, image=job.image)
         return replace(job, options=all_arguments(context, job.image))
 
     def _results(self) -> list[tuple[int, Done[Answer]]]:
@@ -253,13 +234,12 @@ class Experiment:
         del self._asked[number]
         return answer if answer.state != "ok" else min(taken, key=lambda each: each.seconds)
 
-    def _settings(self, number: int) -> list[tuple[int, str, str]]:
-        asked = self._asked[number]
-        return [(asked.job, name, value) for name, value in asked.options.items()]
+    def _settings(self, number: int) -> list[tuple[str, str]]:
+        return [*self._asked[number].items()]
 
     def _limit(self, number: int) -> float:
         """Seconds that what was asked may take."""
-        return self.plan.limits.seconds(self._bases.get(self._asked[number].job))
+        return self.plan.limits.seconds(self._base)
 
     def _answer(self, number: int, done: Done[Answer]) -> Answer:
         lines = done.printed.splitlines()[-_LINES:]
@@ -272,11 +252,11 @@ class Experiment:
             return Answer("failed", number, error=done.error, printed=printed)
         return replace(done.value, number=number, printed=printed)
 
-    def _error(self, place: int) -> str:
-        """The error that a job has under any options; "" for none."""
-        done = self.pool.call(check, self.plan, place, gives=str, limits=self._limits)
+    def _error(self) -> str:
+        """The error that the job has under any options; "" for none."""
+        done = self.pool.call(check, self.plan, gives=str, limits=self._limits)
         if done.death is not None:  # if the pipeline killed LLVM, the rows will say so
-            done = self.pool.call(check_module, self.plan, place, gives=str, limits=self._limits)
+            done = self.pool.call(check_module, self.plan, gives=str, limits=self._limits)
         if self.pool.end is not None:
             raise EndedEarlyError(f"{self.pool.end}; run it again")
         if done.death is None:
@@ -288,7 +268,7 @@ class Experiment:
         return f"cannot read the module: the process that read it ended ({cause})"
 
 
-def _taken(waiting: Iterator[tuple[int, Asked]], count: int) -> list[tuple[int, Asked]]:
+def _taken(waiting: Iterator[tuple[int, Options]], count: int) -> list[tuple[int, Options]]:
     return list(islice(waiting, count))
 
 
@@ -318,7 +298,7 @@ _attached = SharedPool(attach_once)
 def begin(_: None, plan: Plan) -> Plan:
     """In a child: go where the plan compiles, and attach with the settings of the calling process."""
     move_to(plan.directory)
-    _attach(plan.jobs[0].image, *plan.attributes)  # type: ignore[arg-type]
+    _attach(plan.job.image, *plan.attributes)  # type: ignore[arg-type]
     return plan
 
 
@@ -329,28 +309,28 @@ def _attach(image: Image | None, attributes: Attributes, *trust: str) -> None:
         attach(image, attributes=attributes, trust=[each for each in trust if each] if trust else None)
 
 
-def check(_: None, plan: Plan, place: int) -> str:
+def check(_: None, plan: Plan) -> str:
     """The error that a job has under any options, of its module, its pipeline or its target; "" for none."""
-    return check_module(_, plan, place) or pipeline_error(plan.jobs[place])
+    return check_module(_, plan) or pipeline_error(plan.job)
 
 
-def check_module(_: None, plan: Plan, place: int) -> str:
+def check_module(_: None, plan: Plan) -> str:
     """The error that a job's module has under any options; "" for none."""
     begin(_, plan)
-    return compile_unchecked(replace(plan.jobs[place], passes="verify", emit="none")).error or ""
+    return compile_unchecked(replace(plan.job, passes="verify", emit="none")).error or ""
 
 
-def record_first(_: None, plan: Plan) -> Recorded:
-    """What LLVM reads for the first job. Raises OptctxError if LLVM refuses it."""
+def record_base(_: None, plan: Plan) -> Recorded:
+    """What LLVM reads for the job. Raises OptctxError if LLVM refuses it."""
     begin(_, plan)
-    return recorded(_, plan.jobs[0])
+    return recorded(_, plan.job)
 
 
-def compile_one(plan: Plan, asked: Asked) -> Answer:
+def compile_one(plan: Plan, options: Options) -> Answer:
     """Compile one combination, on a thread of several or in a process of its own."""
-    job = plan.jobs[asked.job]
+    job = plan.job
     try:
-        with OptionContext(asked.options, image=job.image):
+        with OptionContext(options, image=job.image):
             result, read = _recorded(job, plan.noted) if plan.noted else (compile_unchecked(job), None)
     except OptctxError as error:
         return Answer("failed", error=str(error))
@@ -385,32 +365,31 @@ def _recorded(job: Job, noted: tuple[str, ...]) -> tuple[Result, frozenset[str] 
 # What need not be compiled again
 
 
-class ByReads(Generic[Known]):
-    """Results under their source and those of the options that the step read.
+class ByReads:
+    """Answers under the values of the options that the compilation read.
 
-    A step is a function of its source and of the options that it reads, one after the other. With the same
-    source and the same values of those, it would read the same ones and do the same.
+    A compilation is a function of the options that it reads, one after the other. With the same values of
+    those, it would read the same ones and do the same.
     """
 
     def __init__(self, targets: Mapping[str, str]) -> None:
         """Take each option's own name, by the name that is used for it."""
         self._targets = targets
-        self._read: dict[Hashable, list[frozenset[str]]] = {}  # by source, each once
-        self._results: dict[Hashable, Known] = {}
+        self._read: dict[frozenset[str], None] = {}  # in order of first use
+        self._answers: dict[tuple[frozenset[str], Values], Answer] = {}
 
-    def add(self, source: Hashable, options: Mapping[str, str], read: frozenset[str], result: Known) -> None:
-        """Enter a result, if none is known. `read`: the names of those that were read, without aliases."""
-        self._results.setdefault((source, read, self._values(options, read)), result)
-        sets = self._read.setdefault(source, [])
-        if read not in sets:
-            sets.append(read)
+    def add(self, options: Options, answer: Answer) -> None:
+        """Enter what came out if it is known what was read, and if no such answer is known."""
+        if answer.state == "ok" and answer.read is not None:
+            self._read[answer.read] = None
+            self._answers.setdefault((answer.read, self._values(options, answer.read)), answer)
 
-    def find(self, source: Hashable, options: Mapping[str, str]) -> Known | None:
-        """The result; None if it is not known."""
-        keys = ((source, read, self._values(options, read)) for read in self._read.get(source, ()))
-        return next((self._results[key] for key in keys if key in self._results), None)
+    def find(self, options: Options) -> Answer | None:
+        """The answer; None if it is not known."""
+        keys = ((read, self._values(options, read)) for read in self._read)
+        return next((self._answers[key] for key in keys if key in self._answers), None)
 
-    def _values(self, options: Mapping[str, str], read: frozenset[str]) -> tuple[tuple[str, str], ...]:
+    def _values(self, options: Options, read: frozenset[str]) -> Values:
         """What the options that were read have, without aliases."""
         targets = ((self._targets[name], text) for name, text in options.items())
         return tuple(sorted(each for each in targets if each[0] in read))

@@ -81,13 +81,13 @@ class Answer:
         return {"size": self.object_size, "instructions": self.instructions, "compile-time": self.seconds}
 
 
-def trial_of(answer: Answer, number: int, options: Mapping[str, str], *goals: Goal, passes: str) -> Trial:
-    """The trial of a compilation. `goals`: of `Answer.figures`, those that it goes by."""
+def trial_of(answer: Answer, number: int, options: Mapping[str, str], goal: Goal | None = None) -> Trial:
+    """The trial of a compilation. `goal`: of `Answer.figures`, the one that it is compared by."""
     if answer.state != "ok":
-        return Trial(number, options, passes, answer.state, error=answer.error)
-    figures = {goal.name: float(answer.figures[goal.name]) for goal in goals}
+        return Trial(number, options, answer.state, error=answer.error)
+    figure = None if goal is None else float(answer.figures[goal.name])
     found = {"digest": answer.digest, "size": answer.object_size, "instructions": answer.instructions}
-    return Trial(number, options, passes, "ok", figures, answer.seconds, attributes=found)
+    return Trial(number, options, "ok", figure, answer.seconds, attributes=found)
 
 
 def verified(trial: Trial, reference: Result) -> Trial:

@@ -16,7 +16,7 @@ from optctx import current
 from optctx.compiling import FreshProcess, Job
 from optctx.errors import EndedEarlyError, Interrupted, OptctxError
 from optctx.lab.candidates import Candidate, Chosen, NotTried, choose, given_values
-from optctx.lab.experiment import Asked, Experiment, Plan, make_plan
+from optctx.lab.experiment import BASE, Experiment, Options, Plan, make_plan
 from optctx.lab.outcome import Answer, Limits, trial_of
 from optctx.lab.space import Choices, Dimension
 from optctx.lab.tables import ends_of
@@ -150,7 +150,7 @@ def rank(
     began, goal, image = time.monotonic(), goal_named(by), job.image
     given, base = given_values(values, image), current(image)
     # What only the printing of IR reads is no candidate.
-    job, limits = replace(job, options=(), emit="object"), limits.within(seconds)
+    limits = limits.within(seconds)
     with (
         tempfile.TemporaryDirectory(prefix="optctx-", ignore_cleanup_errors=True) as folder,
         Experiment() as experiment,
@@ -163,7 +163,7 @@ def rank(
         space = [Dimension(each.option, Choices(tuple(each.values))) for each in chosen.candidates]
         identity = identity_of(
             "rank",
-            plan.jobs,
+            plan.job,
             (plan.arguments, plan.attributes),
             space=[str(each) for each in space],
             goal=f"{goal.name}: {goal.direction}",
@@ -189,11 +189,11 @@ def _base(experiment: Experiment, plan: Plan, goal: Goal) -> Trial:
     """
     limits = plan.limits
     with FreshProcess(timeout=limits.seconds(), memory=limits.memory, directory=plan.folder) as fresh:
-        found = fresh.compile(replace(plan.jobs[0], options=plan.arguments))
+        found = fresh.compile(replace(plan.job, options=plan.arguments))
     if found.error is not None:
         raise OptctxError(f"cannot compile the base: {found.error}" if found.died else found.error)
-    (answer,) = experiment.bases()
-    base = trial_of(answer, -1, {}, goal, passes=plan.jobs[0].passes)
+    answer = experiment.compile_base()
+    base = trial_of(answer, BASE, {}, goal)
     if (base.digest, answer.instructions) != (hashlib.sha256(found.code).hexdigest(), found.instructions):
         raise OptctxError(
             "cannot try other values: inside a context this module compiles otherwise than in a fresh "
@@ -265,20 +265,20 @@ class _Rank:
                 self.file.append(trial)
                 self._try_another(self.values[trial.number][0])
                 progress(len(self.file.ended) + len(self.waiting) + self.under_way)
-        (answer,) = self.experiment.bases()
-        again = trial_of(answer, -1, {}, self.goal, passes="")
+        answer = self.experiment.compile_base()
+        again = trial_of(answer, BASE, {}, self.goal)
         if again.state != "ok" or changes(again, self.base):
             raise OptctxError(
                 "cannot trust the trials: after them the base came out otherwise "
                 f"({answer.error or 'another output'}); try again, with less memory or fewer jobs at once"
             )
 
-    def _more(self, count: int) -> list[tuple[int, Asked]]:
-        asked: list[tuple[int, Asked]] = []
+    def _more(self, count: int) -> list[tuple[int, Options]]:
+        asked: list[tuple[int, Options]] = []
         while self.waiting and len(asked) < count and not self._is_over():
             number = self.waiting.popleft()
             candidate, value = self.values[number]
-            asked.append((number, Asked(0, candidate.values[value])))
+            asked.append((number, candidate.values[value]))
             self.compiled += 1
             self.under_way += 1
         return asked
@@ -292,8 +292,7 @@ class _Rank:
 
     def _made(self, answer: Answer) -> Trial:
         candidate, value = self.values[answer.number]
-        options = {candidate.option: value}
-        return trial_of(answer, answer.number, options, self.goal, passes=self.base.passes)
+        return trial_of(answer, answer.number, {candidate.option: value}, self.goal)
 
     def ranking(self, ended: str) -> Ranking:
         """The results so far: the largest effect first, equal ones in order of name."""
@@ -322,5 +321,5 @@ def changes(trial: Trial, base: Trial) -> bool:
 
 
 def _change(trial: Trial, base: Trial, name: str) -> float:
-    here, there = trial.figure(name), base.figure(name)
+    here, there = (each.attributes.get(name, each.figure) for each in (trial, base))
     return 0.0 if here is None or there is None else (here - there) / (there or 1)

@@ -5,14 +5,13 @@ from __future__ import annotations
 import os
 import re
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from optctx.compiling import Job
 from optctx.lab.llc import MODEL, tool_target
 from optctx.lab.program import SOURCES
 from optctx.lab.space import overrides_of
-from optctx.lab.trial import Trial
 from optctx.process import option_name
 
 _LEVEL = re.compile(r"default<O([0123sz])>")
@@ -38,13 +37,13 @@ class Source:
         return os.path.splitext(self.file)[1] in SOURCES
 
 
-def lines_of(trial: Trial, source: Source) -> dict[str, str]:
-    """The lines for how to compile as a trial did, and "numba", a decorator of a function.
+def lines_of(chosen: Mapping[str, str], source: Source) -> dict[str, str]:
+    """The lines for how to compile with options of a trial, and "numba", a decorator of a function.
 
-    Its options are given on top of those of every compilation; those with the value "default" are left alone.
+    They are given on top of those of every compilation; those with the value "default" are left alone.
     "numba" is "" for another LLVM than llvmlite's.
     """
-    own = overrides_of(trial.options)
+    own = overrides_of(chosen)
     base = [each for each in source.options if option_name(each) not in own]
     given = [*base, *(f"-{name}={text}" for name, text in own.items())]
     texts: dict[str, list[str]] = {}
@@ -53,10 +52,10 @@ def lines_of(trial: Trial, source: Source) -> dict[str, str]:
         texts.setdefault(name, []).append(text if equals else "true")
     options = {name: each if len(each) > 1 else each[0] for name, each in texts.items()}
     decorator = "" if source.job.llvm else f"@optctx.numba.njit(options={options!r})"
-    return {**shell_lines(given, trial.passes, source), "numba": decorator}
+    return {**shell_lines(given, source), "numba": decorator}
 
 
-def shell_lines(given: Sequence[str], passes: str, source: Source) -> dict[str, str]:
+def shell_lines(given: Sequence[str], source: Source) -> dict[str, str]:
     """The lines for a POSIX shell, one command each, for options as opt takes them.
 
     "front" compiles C or C++ to a module, and is "" for a module; "opt" and "llc" go by it. "clang" compiles
@@ -66,7 +65,7 @@ def shell_lines(given: Sequence[str], passes: str, source: Source) -> dict[str, 
     stem = "stdin" if source.file == "-" else os.path.splitext(os.path.basename(source.file))[0]
     stem, file = _name(stem), _name(source.file)
     module = f"{stem}.bc" if source.compiled else file
-    target, level, job = tool_target(source.job), _LEVEL.fullmatch(passes), source.job
+    target, level, job = tool_target(source.job), _LEVEL.fullmatch(source.job.passes), source.job
     front = front_words(source, module) if source.compiled else []
     llc = ["llc", f"-O{job.opt_level}", "-filetype=obj", *target, *given, "-o", f"{stem}.o", f"{stem}.opt.bc"]
     clang: list[str] = []
@@ -77,7 +76,7 @@ def shell_lines(given: Sequence[str], passes: str, source: Source) -> dict[str, 
         clang += ["-c", "-o", f"{stem}.o", "--", source.file]
     words = {
         "front": front,
-        "opt": ["opt", f"-passes={passes}", *target, *given, "-o", f"{stem}.opt.bc", module],
+        "opt": ["opt", f"-passes={job.passes}", *target, *given, "-o", f"{stem}.opt.bc", module],
         "llc": llc,
         "clang": clang,
     }

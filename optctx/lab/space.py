@@ -20,8 +20,6 @@ Point = Mapping[str, str]
 
 # As a value: leave the option alone.
 DEFAULT = "default"
-# The dimension whose values are pipelines: LLVM has no option of this name.
-PASSES = "passes"
 
 _LARGEST = 1 << 53  # Optuna keeps whole numbers as floats
 _NUMBERS = ("int", "uint", "int64", "uint64", "float", "double")
@@ -92,7 +90,7 @@ _FLAG = Choices(("false", "true"))  # the values of a name alone
 
 @dataclass(frozen=True)
 class Dimension:
-    """One option, or the pipeline, and the values to try."""
+    """One option, and the values to try."""
 
     name: str
     values: Values
@@ -123,11 +121,6 @@ class Space:
         return space
 
     @property
-    def pipelines(self) -> tuple[str, ...]:
-        """The values of the dimension `passes`; none if there is no such dimension."""
-        return next((each.values.ends for each in self.dimensions if each.name == PASSES), ())
-
-    @property
     def count(self) -> int:
         """How many points there are."""
         return math.prod(each.values.count for each in self.dimensions)
@@ -138,11 +131,10 @@ class Space:
 
     def check(self, image: Image | None = None) -> None:
         """Raise OptctxError for the first dimension that LLVM's options do not allow."""
-        options = [each for each in self.dimensions if each.name != PASSES]
-        for each in options:
+        for each in self.dimensions:
             _check(each, image)
         targets: dict[str, str] = {}
-        for each in options:
+        for each in self.dimensions:
             target = registry(image)[each.name].alias_of or each.name
             if targets.setdefault(target, each.name) != each.name:
                 raise OptctxError(
@@ -162,26 +154,23 @@ class Space:
         return points
 
     def texts(self) -> list[str]:
-        """As `parse_space` reads them, but for pipelines."""
+        """As `parse_space` reads them."""
         return [str(each) for each in self.dimensions]
 
 
 def overrides_of(point: Point) -> dict[str, str]:
-    """What a point sets: all but the pipeline, and the options that it leaves alone."""
-    return {name: text for name, text in point.items() if name != PASSES and text != DEFAULT}
+    """What a point sets: all but the options that it leaves alone."""
+    return {name: text for name, text in point.items() if text != DEFAULT}
 
 
-def parse_space(settings: Sequence[str], pipelines: Sequence[str] = (), image: Image | None = None) -> Space:
-    """A space from texts such as "unroll-count=1..16", and pipelines if there are several.
+def parse_space(settings: Sequence[str], image: Image | None = None) -> Space:
+    """A space from texts such as "unroll-count=1..16".
 
     `image`: of which LLVM. Raises OptctxError for a text that cannot be read, and as `Space.of` does.
     """
     if isinstance(settings, str):
         raise OptctxError(f"expected a list of texts, such as [{settings!r}], found one text")
-    dimensions = [parse_dimension(setting, image) for setting in settings]
-    if len(pipelines) > 1:
-        dimensions.insert(0, Dimension(PASSES, Choices(tuple(dict.fromkeys(pipelines)))))
-    return Space.of(dimensions, image)
+    return Space.of([parse_dimension(setting, image) for setting in settings], image)
 
 
 def parse_dimension(setting: str, image: Image | None = None) -> Dimension:
@@ -195,8 +184,6 @@ def parse_dimension(setting: str, image: Image | None = None) -> Dimension:
         raise OptctxError(
             f"expected NAME=VALUES, such as unroll-count=1..16 or unroll-count=1,2,4, found {shown(setting)}"
         )
-    if name == PASSES:
-        raise OptctxError(f"{PASSES!r} is no option; write each pipeline with a --passes of its own")
     return Dimension(name, _values(text.strip(), setting) if equals else _FLAG)
 
 

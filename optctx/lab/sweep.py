@@ -6,16 +6,16 @@ import math
 from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import islice
 
 from optctx import OptionContext
 from optctx.compiling import Job
 from optctx.errors import Interrupted, OptctxError
-from optctx.lab.experiment import Asked, Experiment, Plan, make_plan
+from optctx.lab.experiment import BASE, Experiment, Options, Plan, make_plan
 from optctx.lab.outcome import Answer, Limits, trial_of
 from optctx.lab.settings import positive
-from optctx.lab.space import DEFAULT, PASSES, Space, Value, overrides_of, parse_space
+from optctx.lab.space import DEFAULT, Space, Value, overrides_of, parse_space
 from optctx.lab.trial import Goal, Trial, Trials, goal_named, identity_of, open_trials
 
 # Each takes 10 KB and some milliseconds: in total a gigabyte, and minutes to hours.
@@ -50,7 +50,7 @@ def sweep(
     Args:
         job: What to compile. Its `options` and `emit` are ignored.
         space: The options to vary, as `parse_space` makes it or reads it: `["unroll-count=1,2,4"]`.
-        by: The figure that trials have as their objective: "size" (bytes of the object), "instructions" (of
+        by: What trials are compared by: "size" (bytes of the object), "instructions" (of
             IR) or "compile-time" (seconds), with ":max" if larger is better.
         trials: How many combinations of the grid to compile, the first ones. Without it, a grid of more than
             100,000 is refused.
@@ -58,13 +58,12 @@ def sweep(
             That happens in batches, so it does not disturb the times of the trials. Combinations that timed
             out are not verified. If a fresh process cannot compile, the trial's `difference` says why, and
             its `agrees` stays None.
-        baseline: Begin with a trial for each pipeline in which no option of the space is set. Its
-            number is -1.
+        baseline: Begin with a trial in which no option of the space is set. Its number is -1.
         limits: What compilations may take, and how many run at once.
         keep: A file that each trial is appended to as soon as it ends (design/trials.md). Trials of the same
             sweep that it has already are not compiled again.
         on_trial: Called on this thread with the trials of the file, and then with each one as soon as it
-            ends. Baselines are left out.
+            ends. The baseline is left out.
         printed: Counts each line that LLVM prints, except in combinations that crash or time out.
         progress: Called after each compilation and each verification with the number of them.
 
@@ -73,7 +72,7 @@ def sweep(
 
     Raises:
         OptctxError: There are too many combinations; several settings are refused; LLVM refuses the module,
-            a pipeline or the target; or the file is of something else. Nothing was compiled. Also
+            the pipeline or the target; or the file is of something else. Nothing was compiled. Also
             raised during the sweep if the helper process is killed, or if the file cannot be written.
         UnknownOptionError, OptionValueError, ProcessWideOptionError: One setting is refused. Nothing was
             compiled.
@@ -88,10 +87,10 @@ def sweep(
             space = parse_space(space, image=job.image)
         grid = _grid(space, trials)
         goal, base = goal_named(by), OptionContext(image=job.image)
-        plan = make_plan(replace(job, emit="object"), limits, base, space.pipelines)
+        plan = make_plan(job, limits, base)
         identity = identity_of(
             "sweep",
-            plan.jobs,
+            plan.job,
             (plan.arguments, plan.attributes),
             space=space.texts(),
             goal=f"{goal.name}: {goal.direction}",
@@ -136,7 +135,7 @@ class _Sweep:
     file: Trials
     printed: Counter[str]
     done: dict[int, Trial] = field(default_factory=dict)
-    baselines: list[Trial] = field(default_factory=list)
+    baseline: list[Trial] = field(default_factory=list)
     left: list[int] = field(default_factory=list)
 
     def take(self, on_trial: Callable[[Trial], None]) -> None:
@@ -165,9 +164,9 @@ class _Sweep:
         if not self.left and not baseline:
             return
         experiment.prepare(self.plan)
-        bases = experiment.bases()
+        base = experiment.compile_base()
         if baseline:
-            self.baselines = [self._trial(answer, -1, place) for place, answer in enumerate(bases)]
+            self.baseline = [self._trial(base)]
         steps = len(self.left) * (1 if verify is None else 2)
         waiting = iter(self.left)
 
@@ -175,10 +174,10 @@ class _Sweep:
             progress(steps)
             if answer.state in ("ok", "failed"):
                 self.printed.update(answer.printed)
-            return self._trial(answer, answer.number, self._place(answer.number))
+            return self._trial(answer)
 
-        def more(count: int) -> list[tuple[int, Asked]]:
-            return [(number, self._asked(number)) for number in islice(waiting, count)]
+        def more(count: int) -> list[tuple[int, Options]]:
+            return [(number, overrides_of(self.options(number))) for number in islice(waiting, count)]
 
         with closing(experiment.trials(more, made, verify)) as found:
             for trial in found:
@@ -190,20 +189,12 @@ class _Sweep:
 
     def found(self) -> list[Trial]:
         """What there is so far, in order."""
-        return [*self.baselines, *(self.done[number] for number in sorted(self.done))]
+        return [*self.baseline, *(self.done[number] for number in sorted(self.done))]
 
     def options(self, number: int) -> dict[str, str]:
-        """What a trial sets; -1 is a baseline."""
-        point = self.grid[number] if number >= 0 else dict.fromkeys(self.space.names, DEFAULT)
-        return {name: str(value) for name, value in point.items() if name != PASSES}
+        """What a trial sets."""
+        point = dict.fromkeys(self.space.names, DEFAULT) if number == BASE else self.grid[number]
+        return {name: str(value) for name, value in point.items()}
 
-    def _place(self, number: int) -> int:
-        """The place of its job in the plan."""
-        pipelines = self.space.pipelines
-        return pipelines.index(str(self.grid[number][PASSES])) if pipelines else 0
-
-    def _asked(self, number: int) -> Asked:
-        return Asked(self._place(number), overrides_of(self.options(number)))
-
-    def _trial(self, answer: Answer, number: int, place: int) -> Trial:
-        return trial_of(answer, number, self.options(number), self.goal, passes=self.plan.jobs[place].passes)
+    def _trial(self, answer: Answer) -> Trial:
+        return trial_of(answer, answer.number, self.options(answer.number), self.goal)

@@ -66,18 +66,14 @@ def table_of(rows: Iterable[T | None], columns: Mapping[str, Callable[[T], Cell]
 def trial_table(trials: Sequence[Trial], goal: Goal | None = None) -> Table:
     """A table: option values, IR instructions, object size, compile time, digest.
 
-    It has a column for the pipeline if there are several, for the verdict of a fresh process if there is one,
-    and for state and error if a trial has no object. Baselines come first. With `goal`, the best trial is
-    repeated at the end.
+    It has a column for the verdict of a fresh process if there is one, and for state and error if a trial has
+    no object. The baseline comes first. With `goal`, the best trial is repeated at the end.
     """
     own, bases = (list(filter(which, trials)) for which in (_is_own, lambda trial: not _is_own(trial)))
     best = [] if goal is None else _best(own, goal)
     parts = {"baseline": bases, "": own, "best": best}
     rows = [row for label, part in parts.items() for row in (*((label, trial) for trial in part), None)]
-    columns: dict[str, Callable[[Trial], Cell]] = {}
-    if len({trial.passes for trial in trials}) > 1:
-        columns["passes"] = lambda trial: trial.passes
-    columns |= {name: _option(name) for name in _options(trials)}
+    columns: dict[str, Callable[[Trial], Cell]] = {name: _option(name) for name in _options(trials)}
     columns["IR instructions"] = lambda trial: str(trial.attributes.get("instructions", "-"))
     columns["object bytes"] = lambda trial: str(trial.attributes.get("size", "-"))
     columns["ms"] = lambda trial: f"{trial.seconds * 1e3:.1f}" if trial.state == "ok" else "-"
@@ -101,17 +97,16 @@ def _of_trial(cell: Callable[[Trial], Cell]) -> Callable[[tuple[str, Trial]], Ce
 
 def summary(trials: Sequence[Trial], goal: Goal | None) -> list[str]:
     """Lines with the best trial, and with how the trials ended."""
-    bases = {trial.passes: trial for trial in trials if not _is_own(trial)}
+    base = next((trial for trial in trials if not _is_own(trial)), None)
     own = list(filter(_is_own, trials))
     lines = []
     for trial in [] if goal is None else _best(own, goal):
         assert goal is not None
-        passes = f"--passes '{trial.passes}' " if len({each.passes for each in own}) > 1 else ""
-        change = _change(trial, bases.get(trial.passes), goal)
-        same = sum(each.figure(goal.name) == trial.figure(goal.name) for each in own) - 1
+        change = _change(trial, base)
+        same = sum(each.figure == trial.figure for each in own) - 1
         others = f"; {counted(same, 'other is', 'others are')} as good" if same else ""
         settings = settings_text(trial.options) or "no options"
-        lines.append(f"best by {goal.unit}: {passes}{settings}{change}{others}")
+        lines.append(f"best by {goal.unit}: {settings}{change}{others}")
     objects = len({trial.digest for trial in own if trial.digest})
     counts = [counted(len(own), "combination"), counted(objects, "different object"), *ends_of(own)]
     return [*lines, ", ".join(counts)]
@@ -159,8 +154,8 @@ def _agreement(trial: Trial) -> Cell:
     return ("same", "green") if trial.agrees else ("DIFFERS", "bold red")
 
 
-def _change(trial: Trial, base: Trial | None, goal: Goal) -> str:
-    there, here = base and base.figure(goal.name), trial.figure(goal.name)
+def _change(trial: Trial, base: Trial | None) -> str:
+    there, here = base and base.figure, trial.figure
     if not there or here is None:
         return ""
     change = here / there - 1

@@ -10,11 +10,9 @@ import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from importlib.metadata import version
-from typing import IO, Annotated, Any, Literal
-
-import msgspec
+from typing import IO, Any, Literal
 
 from optctx.children.death import End
 from optctx.children.messages import write_all
@@ -22,7 +20,7 @@ from optctx.compiling import Image, Job
 from optctx.compiling.facts import build_id
 from optctx.errors import EndedEarlyError, OptctxError, shown
 
-_FORMAT = 4
+_FORMAT = 5
 
 Direction = Literal["minimise", "maximise"]
 _DIRECTIONS: dict[str, Direction] = {"": "minimise", "min": "minimise", "max": "maximise"}
@@ -35,20 +33,19 @@ class Trial:
     """One set of option values, and what became of it. Plain data.
 
     `number` counts from 0 in the order of the experiment; a base is below that. `options` are those that
-    count for it, with the texts of their values; "default" leaves one alone. `objectives` has a figure for
-    each objective if `state` is "ok", and is empty otherwise. `seconds` is the wall time of its compilation
-    while others compile too; what equals one of before counts with the time of then. `error`: the last line
-    that LLVM printed, or how the process ended. `attributes`: what else is known, of JSON's types: the
-    `digest` of the object (SHA-256 in hexadecimal), its `size` in bytes, the `instructions` of the IR after
-    the passes; of run times their intervals. `agrees`: whether a fresh process gives the same, byte for byte;
-    None if that was not compared. `difference`: what it gave instead, or why it could not be compared.
+    count for it, with the texts of their values; "default" leaves one alone. `figure` is what it is compared
+    by; None unless `state` is "ok". `seconds` is the wall time of its compilation while others compile too;
+    what equals one of before counts with the time of then. `error`: the last line that LLVM printed, or how
+    the process ended. `attributes`: what else is known, of JSON's types: the `digest` of the object (SHA-256
+    in hexadecimal), its `size` in bytes, the `instructions` of the IR after the passes; of run times their
+    intervals. `agrees`: whether a fresh process gives the same, byte for byte; None if that was not compared.
+    `difference`: what it gave instead, or why it could not be compared.
     """
 
-    number: Annotated[int, msgspec.Meta(ge=-1)]
+    number: int
     options: Mapping[str, str]
-    passes: str
     state: End
-    objectives: Mapping[str, float] = field(default_factory=dict)
+    figure: float | None = None
     seconds: float = 0.0
     error: str = ""
     attributes: Mapping[str, Any] = field(default_factory=dict)
@@ -65,19 +62,10 @@ class Trial:
         """SHA-256 of the object; "" if there is none."""
         return str(self.attributes.get("digest", ""))
 
-    def figure(self, name: str) -> float | None:
-        """A figure by its name; None if it has none."""
-        if self.state != "ok":
-            return None
-        if name == "compile-time" and name not in self.objectives:
-            return self.seconds
-        found = self.objectives.get(name, self.attributes.get(name))
-        return float(found) if isinstance(found, int | float) else None
-
 
 @dataclass(frozen=True)
 class Goal:
-    """The name of an objective, what its figures count, and which ones are better."""
+    """What trials are compared by: its name, what its figures count, and which ones are better."""
 
     name: str
     unit: str
@@ -89,15 +77,17 @@ class Goal:
         """What figures are multiplied by so that less is better."""
         return 1 if self.direction == "minimise" else -1
 
-    def better(self, one: float, other: float) -> bool:
-        """Whether `one` is better than `other`."""
-        return self.sign * one < self.sign * other
+    def better(self, one: Trial, other: Trial | None) -> bool:
+        """Whether `one` has a figure, and `other` has none or a worse one."""
+        if one.figure is None or other is None or other.figure is None:
+            return one.figure is not None
+        return self.sign * one.figure < self.sign * other.figure
 
     def best_of(self, trials: Sequence[Trial], base: Trial | None = None) -> Trial | None:
         """The first of the trials with the best figure, if that is better than the base's."""
-        best = base if base is not None and base.state == "ok" else None
-        for trial in (each for each in trials if each.state == "ok"):
-            if best is None or self.better(trial.objectives[self.name], best.objectives[self.name]):
+        best = base
+        for trial in trials:
+            if self.better(trial, best):
                 best = trial
         return None if best is base else best
 
@@ -123,23 +113,23 @@ def direction_of(text: str) -> Direction:
 
 def identity_of(
     experiment: str,
-    jobs: Sequence[Job],
+    job: Job,
     base: tuple[tuple[str, ...], tuple[str, ...]],
     **more: Any,
 ) -> dict[str, Any]:
     """Name the parts of an experiment, of JSON's types: "format" and "experiment" first.
 
-    `jobs`: one for each pipeline. `base`: the arguments that all its compilations have, and how function
-    attributes count. `more`: further parts.
+    `base`: the arguments that all its compilations have, and how function attributes count. `more`: further
+    parts.
     """
     return {
         "format": _FORMAT,
         "experiment": experiment,
-        "input": _digest(jobs[0].ir),
-        "pipelines": [job.passes for job in jobs],
-        "target": list(jobs[0].target.values()),
+        "input": _digest(job.ir),
+        "passes": job.passes,
+        "target": list(job.target.values()),
         "base": [list(base[0]), list(base[1])],
-        "versions": versions(jobs[0].image),
+        "versions": versions(job.image),
         **more,
     }
 
@@ -174,19 +164,19 @@ class Trials:
     leaves of a line is dropped when the file is opened again.
     """
 
-    def __init__(self, file: IO[bytes] | None = None, path: str = "", head: bytes = b"") -> None:
-        self._file, self._path, self._head = file, path, head
+    def __init__(self, file: IO[bytes] | None = None, head: bytes = b"") -> None:
+        self._file, self._head = file, head
         self.ended: dict[int, Trial] = {}
 
     def append(self, trial: Trial) -> None:
         """Keep a trial that has ended. Raises EndedEarlyError if the file takes no more."""
         if self._file is not None:
             try:
-                write_all(self._file.fileno(), self._head + _line(msgspec.to_builtins(trial)))
+                write_all(self._file.fileno(), self._head + _line(asdict(trial)))
             except OSError as error:
                 has = f"it has {len(self.ended):,} trials to go on with"
                 raise EndedEarlyError(
-                    f"cannot write to {shown(self._path)}: {error.strerror}; {has}"
+                    f"cannot write to {shown(self._file.name)}: {error.strerror}; {has}"
                 ) from None
             self._head = b""
         self.ended[trial.number] = trial
@@ -205,15 +195,20 @@ def open_trials(path: str | None, identity: Mapping[str, Any]) -> Iterator[Trial
         yield Trials()
         return
     with _opened(path) as file:
-        data, head, where = file.read(), _line(identity), f"cannot resume from {shown(path)}"
-        found, ended, whole = _read(data, where)
-        if whole:
-            check_identity(identity, found, shown(path))
-        elif not head.startswith(data):  # or it was killed in the first line
-            raise OptctxError(f"{where}: expected a file of trials, found something else; name another file")
+        data, head = file.read(), _line(identity)
+        whole = data.rfind(b"\n") + 1  # a kill may have cut the last line
+        trials = Trials(file, b"" if whole else head)
+        try:
+            if not whole and not head.startswith(data):
+                raise ValueError
+            own, *kept = map(json.loads, data[:whole].splitlines() or [head])
+            check_identity(identity, own, shown(path))
+            trials.ended = {each["number"]: Trial(**each) for each in kept}
+        except (ValueError, TypeError, AttributeError, KeyError, RecursionError):
+            raise OptctxError(
+                f"cannot resume from {shown(path)}: it is no file of trials of optctx; name another file"
+            ) from None
         file.truncate(whole)
-        trials = Trials(file, path, b"" if whole else head)
-        trials.ended = ended
         yield trials
 
 
@@ -232,36 +227,6 @@ def _opened(path: str) -> IO[bytes]:
     if file is not None:
         file.close()
     raise OptctxError(f"cannot keep trials in {shown(path)}: {why}")
-
-
-def read_trials(path: str) -> dict[int, Trial]:
-    """Read the trials that a file has, by number. Raises OptctxError for a file of something else."""
-    attempt = f"cannot read {shown(path)}"
-    try:
-        with open(path, "rb") as file:
-            return _read(file.read(), attempt)[1]
-    except OSError as error:
-        raise OptctxError(f"{attempt}: {error.strerror}") from None
-
-
-def _read(data: bytes, attempt: str) -> tuple[dict[str, Any], dict[int, Trial], int]:
-    """(what the trials are of, the trials by number, bytes up to the end of the last whole line)."""
-    lines = data[: data.rfind(b"\n") + 1].splitlines(keepends=True)  # a kill may have cut the last one
-    identity: dict[str, Any] = {}
-    trials: dict[int, Trial] = {}
-    for number, line in enumerate(lines, 1):
-        try:
-            if number == 1:
-                identity = msgspec.convert(json.loads(line), dict[str, Any])
-            else:
-                trial = msgspec.convert(json.loads(line), Trial)
-                trials[trial.number] = trial
-        except (ValueError, RecursionError) as error:
-            raise OptctxError(
-                f"{attempt}: line {number} is none of an experiment of optctx ({str(error)[:200]}); name "
-                "another file"
-            ) from None
-    return identity, trials, sum(map(len, lines))
 
 
 def _line(record: Any) -> bytes:

@@ -11,7 +11,7 @@ import optuna
 from optctx import OptionContext
 from optctx.compiling import Job
 from optctx.lab.timing import Kernel, find_kernel, harness_of
-from optctx.lab.tuning import Limits, Objective, RunTime, Search, Size, Space, Tuned, parse_space, tune
+from optctx.lab.tuning import Command, Limits, RunTime, Search, Space, Tuned, parse_space, tune
 from optctx.lab.tuning.studies import Storage, Study
 from tests.support.ir_texts import SCALE
 
@@ -26,24 +26,21 @@ def loops() -> Space:
 
 def told(study: Tuned) -> list[tuple[Any, ...]]:
     """Everything of the trials but times."""
-    return [
-        (trial.number, dict(trial.options), trial.passes, trial.state, dict(trial.objectives))
-        for trial in study.trials
-    ]
+    return [(trial.number, dict(trial.options), trial.state, trial.figure) for trial in study.trials]
 
 
 class StopError(Exception):
     """Ends a search from inside."""
 
 
-def tuned(job: Job, space: Space, objective: Objective = Size(), **settings: Any) -> Tuned:  # noqa: B008  frozen
+def tuned(job: Job, space: Space, by: str | RunTime | Command = "size", **settings: Any) -> Tuned:
     """What a search finds, whose settings are given one by one."""
 
     def taken(record: type[Any]) -> Any:
         names = [field.name for field in dataclasses.fields(record) if field.name in settings]
         return record(**{name: settings.pop(name) for name in names})
 
-    return tune(job, space, objective, taken(Search), limits=taken(Limits), **settings)
+    return tune(job, space, by, taken(Search), limits=taken(Limits), **settings)
 
 
 def cut_short(after: int, **arguments: Any) -> None:

@@ -42,9 +42,7 @@ class Input:
     """How a file is read and compiled."""
 
     title: ClassVar[str] = "input"
-    passes: tuple[str, ...] = setting(
-        (), f"pipeline as for `opt -passes` ({PASSES})", metavar="PASSES", several=True
-    )
+    passes: str = setting("", f"pipeline as for `opt -passes` ({PASSES})", metavar="PASSES")
     llc: str = setting(
         "",
         "the target, as llc takes it: '-mtriple=aarch64-linux-gnu -mcpu=native -mattr=+avx2 -O3 "
@@ -60,29 +58,17 @@ class Input:
         """The LLVM. Raises OptctxError for one that cannot be used."""
         return image_of(self.llvm)
 
-    @property
-    def pipelines(self) -> tuple[str, ...]:
-        """Every `--passes`, or the default."""
-        return self.passes or (PASSES,)
-
     def under(self, base: Base) -> Input:
         """The same with the pipeline of the file of `--load`, if `--passes` names none."""
         found = None if self.passes else base.pipeline()
-        return self if found is None else replace(self, passes=(found,))
+        return self if found is None else replace(self, passes=found)
 
     def target(self) -> Job:
-        """The job without a module, with the first pipeline. Raises OptctxError for what cannot be read."""
-        return Job("", self.pipelines[0], **target_of(self.llc), llvm=self.llvm)
+        """The job without a module. Raises OptctxError for what cannot be read."""
+        return Job("", self.passes or PASSES, **target_of(self.llc), llvm=self.llvm)
 
-    def job(self, path: str, *, pipelines: bool = False) -> Job:
-        """The job for a file. `pipelines`: the caller tries each of `self.pipelines`; else there is one.
-
-        Raises OptctxError for a file that cannot be read or compiled.
-        """
-        if len(self.passes) > 1 and not pipelines:
-            raise OptctxError(
-                f"this command takes one --passes, found {len(self.passes)}; write one pipeline, with commas"
-            )
+    def job(self, path: str) -> Job:
+        """The job for a file. Raises OptctxError for one that cannot be read or compiled."""
         target = self.target()
         return replace(target, ir=read_input(path, target, self.clang))
 

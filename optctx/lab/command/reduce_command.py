@@ -57,7 +57,7 @@ def run(given: Arguments) -> None:
 
 def _print(found: Reduced, source: Source, form: str) -> None:
     options, failure = found.job.options, found.failure
-    lines = shell_lines(options, found.job.passes, source)
+    lines = shell_lines(options, source)
     data = {
         "options": options,
         "given": found.given,

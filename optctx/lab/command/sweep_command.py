@@ -20,7 +20,7 @@ from optctx.lab.command.groups import Base, File, Input, Keep, Out, Try
 from optctx.lab.command.inputs import note_skipped
 from optctx.lab.outcome import Limits
 from optctx.lab.settings import group, positive, setting
-from optctx.lab.space import PASSES, parse_space
+from optctx.lab.space import parse_space
 from optctx.lab.sweep import sweep
 from optctx.lab.tables import (
     settings_text,
@@ -67,9 +67,8 @@ def run(given: Arguments) -> int:
     read = given.input.under(given.base)
     image = read.image
     with given.base.context(image):
-        space = parse_space(given.varied.tries, read.pipelines, image)
-        names = [each for each in space.names if each != PASSES]
-        job = read.job(given.file, pipelines=True)
+        space = parse_space(given.varied.tries, image)
+        job = read.job(given.file)
         skipped = note_skipped(given.file, job)
         found: list[Trial] = []
         lines: Counter[str] = Counter()
@@ -81,7 +80,7 @@ def run(given: Arguments) -> int:
                     **vars(given.own),
                     keep=keep.keep,
                     limits=given.limits,
-                    baseline=bool(names) and out.format == "table",
+                    baseline=bool(space.names) and out.format == "table",
                     on_trial=found.append,
                     printed=lines,
                     progress=step,

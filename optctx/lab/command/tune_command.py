@@ -1,4 +1,4 @@
-"""Search option values and pipelines for the best compilation of a file, with Optuna (pip install
+"""Search option values for the best compilation of a file, with Optuna (pip install
 'optctx[tune]'). Without --try, the options are those that change the compilation most; without a harness that
 says how to call the code, the goal is its size. A trial that crashes LLVM or takes too long is a row with
 that state.
@@ -10,6 +10,7 @@ that state.
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -25,18 +26,19 @@ from optctx.lab.command.groups import Base, File, Input, Out, Try
 from optctx.lab.command.inputs import clang_words, note_skipped
 from optctx.lab.command.measuring import Measuring
 from optctx.lab.outcome import Limits
-from optctx.lab.repeat import Source
+from optctx.lab.repeat import Source, lines_of, shown_lines
 from optctx.lab.settings import group, setting
-from optctx.lab.space import PASSES, Space, overrides_of, parse_space
-from optctx.lab.trial import Goal, Trial
-from optctx.lab.tuning import Objective, Search, Tuned, tune
-from optctx.lab.tuning.objectives import objective_named
-from optctx.lab.tuning.propose import propose
-from optctx.lab.tuning.results import figure_text
+from optctx.lab.space import Space, overrides_of, parse_space
+from optctx.lab.tables import Table, ends_of, settings_text, time_unit
+from optctx.lab.trial import FIGURES, Goal, Trial, direction_of, goal_named
+from optctx.lab.tuning import Command, RunTime, Search, Tuned, propose, tune
 from optctx.lab.tuning.studies import Storage, need_optuna
 from optctx.outputs import hindrance
+from optctx.wording import counted
 
 _PROPOSED = 8  # options, where none is given
+_ROWS = 10  # of the table
+By = str | RunTime | Command
 
 
 @dataclass(frozen=True)
@@ -84,11 +86,11 @@ def run(given: Arguments) -> None:
     base = given.base.context(image)
     with base:
         read = given.input.under(given.base)
-        job, space, objective = _prepared(given, read)
+        job, space, by = _prepared(given, read)
         options = tuple(base.args())
         source = Source(given.file, job, clang=clang_words(read.clang), options=options)
         try:
-            found = _searched(given, job, space, objective)
+            found = _searched(given, job, space, by)
         except Interrupted as interrupt:
             partial: Tuned = interrupt.partial
             print_found(partial, out, source)
@@ -101,22 +103,22 @@ def run(given: Arguments) -> None:
         print_found(found, out, source, best)
     finally:  # also where standard output takes no more, as in `| head`
         if best:
-            winner = found.winner or found.base
-            OptionContext(overrides_of(winner.options), image=image).save(best, passes=winner.passes)
+            winner = overrides_of(found.fewest or {})
+            OptionContext(winner, image=image).save(best, passes=job.passes)
 
 
-def _searched(given: Arguments, job: Job, space: Space, objective: Objective) -> Tuned:
+def _searched(given: Arguments, job: Job, space: Space, by: By) -> Tuned:
     columns = TimeElapsedColumn(), TextColumn("best: {task.fields[best]}", markup=False)
     with progress_bar("tuning", columns) as step:
         return tune(
             job,
             space,
-            objective,
+            by,
             given.search,
             storage=given.own.storage,
             study=os.path.basename(given.file),
             limits=given.limits,
-            on_trial=_Progress(objective.goal, step).add,
+            on_trial=_Progress(goal_named(by) if isinstance(by, str) else by.goal, step).add,
         )
 
 
@@ -125,52 +127,61 @@ def _how_to_go_on(found: Tuned) -> str:
     return f"{words}; they are in {found.storage}: the same command goes on" if found.storage else words
 
 
-def _prepared(given: Arguments, read: Input) -> tuple[Job, Space, Objective]:
+def _prepared(given: Arguments, read: Input) -> tuple[Job, Space, By]:
     """What is searched, after everything that can be judged before anything is compiled."""
     own, measuring = given.own, given.measuring
-    goal = _goal_of(own, measuring, given.file)
+    by = _goal_of(own, measuring, given.file)
     if own.best and (problem := hindrance(own.best)):
         raise OptctxError(f"cannot write {own.best}: {problem}")
-    space = parse_space(given.varied.tries, read.pipelines, read.image)  # before minutes of work
-    job = read.job(given.file, pipelines=True)
+    space = parse_space(given.varied.tries, read.image)  # before minutes of work
+    job = read.job(given.file)
     note_skipped(given.file, job)
-    kernel = measuring.kernel(given.file, job) if goal.partition(":")[0] == "time" else None
-    objective = objective_named(goal, kernel=kernel, command=own.command)
+    measured: By = by
+    if by == "time":
+        measured = RunTime(measuring.kernel(given.file, job))
+    elif by.partition(":")[0] == "command":
+        measured = Command(own.command, direction_of(by))
     if not space.dimensions:
         kept = _kept_space(own.storage, given.file, read, space)
-        space = kept or _proposed(job, space, objective, given.limits, given.search.seconds)
-    return job, space, objective
+        space = kept or _proposed(job, space, by, given.limits, given.search.seconds)
+    return job, space, measured
 
 
 def _goal_of(own: Tune, measuring: Measuring, file: str) -> str:
     """The goal. By default it is the number of a command, or run time, if a command or a harness is named or
     the harness is beside the file; and size otherwise: nothing is called that no one has described.
 
-    Raises OptctxError for a name that is none, and for the goal `command` without one.
+    Raises OptctxError for a name that is none, for the goal `command` without one, and for slow code.
     """
-    if own.by.partition(":")[0] == "command" and not own.command:
+    default = "command" if own.command else "time" if measuring.wants_time(file) else "size"
+    by, name = own.by or default, own.by.partition(":")[0]
+    if name == "command" and not own.command:
         words = "the goal 'command' needs a command that prints a number: --command 'PROGRAM {object}'"
         raise OptctxError(words)
-    if own.by:
-        objective_named(own.by, command=own.command)
-    default = "command" if own.command else "time" if measuring.wants_time(file) else "size"
-    return own.by or default
+    if name and name not in (*FIGURES, "time", "command"):
+        raise OptctxError(f"expected a goal of {', '.join(FIGURES)}, time, command, found {shown(name)}")
+    if direction_of(by) == "maximise" and name == "time":
+        raise OptctxError(
+            "cannot search for slow code: only a shorter run time is a gain; write time without ':max'"
+        )
+    return "time" if name == "time" else by
 
 
-def _proposed(job: Job, space: Space, objective: Objective, limits: Limits, seconds: float | None) -> Space:
+def _proposed(job: Job, space: Space, by: str, limits: Limits, seconds: float | None) -> Space:
     """The space with the options that change the goal most, of which the reader is told."""
     with progress_bar("choosing options", ()) as step:
         found = propose(
             job,
             _PROPOSED,
-            objective=objective,
+            by=by,
             exclude=space.names,
             seconds=seconds,
             limits=limits,
             progress=step,
         )
     names = ", ".join(each.name for each in found)
-    note(f"trying {len(found)} options that change the {objective.name}: {names}")
+    goal, _, _ = by.partition(":")
+    note(f"trying {len(found)} options that change the {goal}: {names}")
     return Space.of([*space.dimensions, *found], job.image)
 
 
@@ -186,8 +197,7 @@ def _kept_space(storage: str | None, file: str, given: Input, wanted: Space) -> 
         opened.close()
     if identity is None:
         return None
-    texts = [text for text in identity.get("space", ()) if not text.startswith(f"{PASSES}=")]
-    space = parse_space(texts, given.pipelines, given.image)
+    space = parse_space(identity.get("space", ()), given.image)
     if other := [text for text in wanted.texts() if text not in space.texts()]:
         raise OptctxError(
             f"cannot continue the study {shown(name)} in {opened.named}: it does not try {other[0]}; repeat "
@@ -203,10 +213,15 @@ def print_found(found: Tuned, out: Out, source: Source, saved: str | None = None
     """
     if printed(out.format, found.as_data):
         return
-    show(found.as_table())
-    say(*found.summary())
-    if found.finished and (lines := found.ending(source, saved)):
-        say(*lines)
+    show(_table(found))
+    say(*summary(found))
+    if found.finished and found.fewest is not None:
+        lines = lines_of(found.fewest, source)
+        say(*shown_lines(lines))
+        if lines["numba"]:
+            say(f"Numba: {lines['numba']}")
+        where = f"the best set is in {saved}" if saved else "--best FILE keeps the best set"
+        say(f"{where}, for --load")
 
 
 class _Progress:
@@ -214,11 +229,72 @@ class _Progress:
 
     def __init__(self, goal: Goal, step: Callable[..., None]) -> None:
         self._goal, self._step = goal, step
-        self._best: float | None = None
+        self._best: Trial | None = None
 
     def add(self, trial: Trial, total: int | None) -> None:
-        goal, figure = self._goal, trial.objectives.get(self._goal.name)
-        if figure is not None and (self._best is None or goal.better(figure, self._best)):
-            self._best = figure
-        shown = "" if self._best is None else f"{goal.unit or goal.name} {figure_text(self._best, goal)}"
+        goal = self._goal
+        if goal.better(trial, self._best):
+            self._best = trial
+        shown = "" if self._best is None else f"{goal.unit or goal.name} {_figure(self._best, goal)}"
         self._step(total, best=shown)
+
+
+def _table(found: Tuned) -> Table:
+    """The base, then the best trials. What is long comes last: options, as `opt` takes them."""
+
+    def row(trial: Trial, number: str) -> list[str]:
+        settings = settings_text(trial.options)
+        return [number, _figure(trial, found.goal), _change(trial, found.base), settings]
+
+    best = (row(each, str(each.number)) for each in found.ranked[:_ROWS])
+    headings = ["trial", found.goal.unit or found.goal.name, "change", "options"]
+    return Table(headings, [row(found.base, "base"), None, *best], right=headings[:3], ruled=True)
+
+
+def summary(found: Tuned) -> list[str]:
+    """Lines that say what is best, how the trials ended, and why the search did."""
+    counts = [counted(len(found.trials), "trial") if found.finished else found.progress]
+    counts += ends_of(found.trials)
+    if (rows := len(found.ranked)) > _ROWS:
+        counts.append(f"{_ROWS} of {rows} rows shown")
+    if not found.finished:
+        return [*_best_lines(found), ", ".join(counts)]
+    why = f"ended after {found.ended}" if found.ended[0].isdigit() else f"ended: {found.ended}"
+    return [*_best_lines(found), f"{', '.join(counts)}; {why}"]
+
+
+def _best_lines(found: Tuned) -> list[str]:
+    """What is best, or that nothing is."""
+    goal, checked, confirmed = found.goal, found.confirmation, found.best is not None
+    so_far = "" if found.finished else " so far"
+    best = found.best if found.finished else found.best_so_far
+    refuted = [f"trial {checked['trial']}: {checked['text']}"] if checked and not confirmed else []
+    if best is None and goal.confirmed and found.finished:
+        return ["no gain in run time was found and confirmed", *refuted]
+    if best is None:
+        return [f"no trial{so_far} is better than the base by {goal.unit or goal.name}"]
+    change = checked["text"] if checked and confirmed else _change(best, found.base)
+    doubt = "not confirmed" if goal.confirmed and not confirmed else ""
+    ties = sum(trial.figure == best.figure for trial in found.trials)
+    tied = f"{ties} trials tie" if ties > 1 and not goal.confirmed else ""
+    notes = "; ".join(filter(None, (", ".join(filter(None, (change, doubt))), tied)))
+    options = best.options if found.minimised is None else found.minimised
+    settings = settings_text(options) or "no options"
+    return [f"best{so_far} by {goal.name}: {settings}{notes and f' ({notes})'}", *refuted]
+
+
+def _change(trial: Trial, base: Trial) -> str:
+    """How far its figure is from the base's: "-12.3%"; "" if the base has none to compare with."""
+    if not base.figure or trial.figure is None:
+        return ""
+    return f"{(trial.figure - base.figure) / abs(base.figure):+.1%}"
+
+
+def _figure(trial: Trial, goal: Goal) -> str:
+    """Its figure, as people read it."""
+    figure = trial.figure or 0.0
+    if goal.unit == "seconds":
+        size, unit = time_unit(figure)
+        return f"{figure / size:.4g} {unit}"
+    whole = abs(figure) < 1e15 and figure == math.floor(figure)
+    return str(int(figure)) if whole else f"{figure:.6g}"

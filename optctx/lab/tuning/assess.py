@@ -1,48 +1,42 @@
-"""The candidates of a search: a helper process compiles them, and this one gives them their figures."""
+"""The candidates of a search: a helper process compiles them, and this one gives them their figures.
+
+At the end the best is checked again, and loses what does not matter.
+"""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, replace
+from typing import Any
 
-from optctx.lab.experiment import Asked, Experiment, Plan
-from optctx.lab.outcome import Answer, trial_of
-from optctx.lab.space import PASSES, overrides_of
-from optctx.lab.trial import Trial
-from optctx.lab.tuning.objectives import Found, Measure, Measured, Objective
+from optctx.compiling import Job
+from optctx.errors import Interrupted
+from optctx.lab.experiment import BASE, Experiment, Options, Plan
+from optctx.lab.outcome import Answer, Limits, trial_of
+from optctx.lab.reduce import reduce_options
+from optctx.lab.space import overrides_of
+from optctx.lab.timing.bench import Interval, is_gain
+from optctx.lab.trial import Goal, Trial
+from optctx.lab.tuning.objectives import Found, Measure, Measured, RunTime, interval_of
 
-
-@dataclass(frozen=True)
-class Candidate:
-    """What one trial tries. `point`: (dimension, text of its value) for the dimensions that count."""
-
-    number: int
-    point: tuple[tuple[str, str], ...]
-
-    @property
-    def options(self) -> dict[str, str]:
-        """What it sets."""
-        return overrides_of(dict(self.point))
-
-    def pipeline(self, plan: Plan) -> str:
-        return dict(self.point).get(PASSES, plan.pipelines[0])
-
-
-BASE = Candidate(-1, ())
+_CONFIRMED = 3  # trials that are checked again, until one is a gain
+_SAME = 0.99  # the ratio, and the end of its interval, of what is as fast
+_SURELY = 0.97
 
 
 class Assessor(Experiment):
     """Compiles candidates on threads of a helper process, as a sweep does, and measures on this machine.
 
-    A context manager. Equal objects are run once.
+    A context manager. Equal objects are run once. `confirmation` and `fewest` are as in `Tuned.confirmation`
+    and `Tuned.minimised`.
     """
 
-    def __init__(self, plan: Plan, objective: Objective) -> None:
+    def __init__(self, plan: Plan, goal: Goal, measured: Measured | None) -> None:
         super().__init__()
-        self.plan, self.objective = plan, objective
-        self.base = b""
-        """What is measured against."""
+        self.plan, self.goal, self.measured = plan, goal, measured
+        self.confirmation: dict[str, Any] | None = None
+        self.fewest: dict[str, str] | None = None
+        self._base_code = b""
         self._measure: Measure = lambda objects: {}
         self._found: dict[str, Found] = {}  # by digest
 
@@ -52,28 +46,24 @@ class Assessor(Experiment):
         Raises OptctxError for what LLVM does not take at all, and for a base that cannot be measured.
         """
         self.prepare(self.plan)
-        answer, *_ = self.bases()  # each pipeline's own: their time limits are relative to these
-        answer = replace(answer, number=BASE.number)
-        if answer.state == "ok" and isinstance(self.objective, Measured):
-            self.base, self._measure = answer.code, self.objective.against(answer.code)
-        (trial,) = self.assessed([(BASE, answer)])
+        answer = self.compile_base()
+        if answer.state == "ok" and self.measured is not None:
+            self._base_code, self._measure = answer.code, self.measured.against(answer.code)
+        (trial,) = self.assessed([({}, answer)])
         return answer, trial
-
-    def submit(self, candidate: Candidate) -> None:
-        """Have a candidate compiled. `answers` has the answers under the numbers of candidates."""
-        place = self.plan.pipelines.index(candidate.pipeline(self.plan))
-        self.ask([(candidate.number, Asked(place, candidate.options))])
 
     def know(self, trials: Iterable[Trial]) -> None:
         """Take what trials of an earlier run gave: their objects are not run again."""
         for trial in trials:
-            if trial.digest and isinstance(self.objective, Measured):
-                figure = trial.objectives.get(self.objective.name, math.nan)
+            if trial.digest:
                 times = {name: each for name, each in trial.attributes.items() if name == "time"}
-                self._found.setdefault(trial.digest, Found(trial.state, figure, trial.error, times))
+                found = Found(trial.state, trial.figure, trial.error, times)
+                self._found.setdefault(trial.digest, found)
 
-    def assessed(self, compiled: Sequence[tuple[Candidate, Answer]]) -> list[Trial]:
-        """The trials of compilations, in their order."""
+    def assessed(self, compiled: Sequence[tuple[Mapping[str, str], Answer]]) -> list[Trial]:
+        """The trials of options and what they compiled to, in their order."""
+        if self.measured is None:
+            return [trial_of(answer, answer.number, options, self.goal) for options, answer in compiled]
         new = {
             answer.digest: answer.code
             for _, answer in compiled
@@ -81,18 +71,97 @@ class Assessor(Experiment):
         }
         if new:
             self._found |= self._measure(new)
-        return [self._trial(candidate, answer) for candidate, answer in compiled]
+        return [self._measured_trial(options, answer) for options, answer in compiled]
 
-    def _trial(self, candidate: Candidate, answer: Answer) -> Trial:
-        options = {name: text for name, text in candidate.point if name != PASSES}
-        goal, passes = self.objective.goal, candidate.pipeline(self.plan)
-        if answer.state != "ok" or not isinstance(self.objective, Measured):
-            return trial_of(answer, candidate.number, options, goal, passes=passes)
-        trial, found = trial_of(answer, candidate.number, options, passes=passes), self._found[answer.digest]
+    def _measured_trial(self, options: Mapping[str, str], answer: Answer) -> Trial:
+        trial = trial_of(answer, answer.number, options)
+        if answer.state != "ok":
+            return trial
+        found = self._found[answer.digest]
         return replace(
             trial,
             state=found.state,
-            objectives={goal.name: found.figure} if found.state == "ok" else {},
+            figure=found.figure,
             error=found.error,
             attributes={**trial.attributes, **found.attributes},
         )
+
+    # The end of a search
+
+    def confirm(self, trials: Iterable[Trial], objective: RunTime) -> None:
+        """Check the best run times again, until one is a gain without doubt."""
+        for place, (trial, first) in enumerate(_fastest(trials)[:_CONFIRMED]):
+            options, answer = None, self._compile(overrides_of(trial.options))
+            if answer.state == "ok":  # it may take too long this time
+                measure = objective.against(answer.code)
+
+                def keeps(one: Answer, measure: Measure = measure) -> bool:
+                    return _is_as_fast(measure({one.digest: one.code})[one.digest])
+
+                options = self._reduced(trial, answer, keeps)
+                answer = self._compile(options)
+            found = objective.confirm(self._base_code, answer.code, first, place + 1)
+            if place == 0 or found.gain:
+                self.confirmation = {"trial": trial.number, **asdict(found), "text": str(found)}
+            if found.gain:
+                self.fewest = options
+                return
+
+    def reduce(self, best: Trial) -> None:
+        """Take options out of the best, for as long as its figure stays as good."""
+
+        def is_as_good(answer: Answer) -> bool:
+            (trial,) = self.assessed([({}, answer)])
+            return trial.figure is not None and not self.goal.better(best, trial)
+
+        answer = self._compile(overrides_of(best.options))
+        self.fewest = self._reduced(best, answer, is_as_good)
+
+    def _reduced(self, trial: Trial, whole: Answer, is_good: Callable[[Answer], bool]) -> dict[str, str]:
+        """The fewest options that are as good as all of a trial.
+
+        `whole`: what all of them compile to. `is_good`: whether an answer is as good; it is not asked about
+        an equal object.
+        """
+        options = overrides_of(trial.options)
+
+        def keeps(job: Job) -> bool:
+            answer = self._compile(_as_options(job.options))
+            return answer.state == "ok" and (answer.digest == whole.digest or is_good(answer))
+
+        if whole.state != "ok" or not options:
+            return options
+        given = tuple(f"-{name}={text}" for name, text in options.items())
+        job = replace(self.plan.job, options=given)
+        try:
+            reduced = reduce_options(job, keeps, values=False, limits=Limits(jobs=1))
+        except Interrupted:  # what is left by then is no result of a search
+            raise KeyboardInterrupt from None
+        return _as_options(reduced.job.options)
+
+    def _compile(self, options: Options) -> Answer:
+        self.ask([(BASE, options)])
+        (answer,) = self.answers()
+        return answer
+
+
+def _fastest(trials: Iterable[Trial]) -> list[tuple[Trial, Interval]]:
+    """Trials whose ratios are above 1 and above the noise, the fastest first; of equal objects one."""
+    found: dict[str, tuple[Trial, Interval]] = {}
+    for trial in trials:
+        ratio, noise = (interval_of(trial.attributes, name) for name in ("ratio", "noise"))
+        if trial.state == "ok" and ratio and noise and is_gain(ratio, noise):
+            found.setdefault(trial.digest, (trial, ratio))
+    return sorted(found.values(), key=lambda each: each[0].figure or 0.0)
+
+
+def _is_as_fast(found: Found) -> bool:
+    """Whether a candidate that was measured beside the best one is no slower, but for what cannot be told."""
+    ratio = interval_of(found.attributes, "ratio")
+    return found.state == "ok" and ratio is not None and ratio.middle >= _SAME and ratio.low >= _SURELY
+
+
+def _as_options(arguments: Iterable[str]) -> dict[str, str]:
+    """From "-name=value", as the reducer has them."""
+    pairs = (each.removeprefix("-").partition("=") for each in arguments)
+    return {name: value if equals else "true" for name, equals, value in pairs}

@@ -1,68 +1,23 @@
-"""What a search goes by: a figure of each compilation, or of what it runs."""
+"""Goals of a search whose figures come from running what was compiled."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field
 from typing import Any, ClassVar
 
 from optctx.children.death import End
-from optctx.errors import OptctxError, shown
 from optctx.lab.program import NoNumberError, Program
 from optctx.lab.timing import Bench, Confirmation, Interval, Kernel, Timing
-from optctx.lab.trial import FIGURES, Direction, Goal, Trial, direction_of
-
-_SAME = 0.99  # the ratio, and the end of its interval, of what is as fast
-_SURELY = 0.97
-
-
-@dataclass(frozen=True)
-class Objective:
-    """A figure to search by: one of those that each compilation gives by itself, or a `Measured` one."""
-
-    direction: Direction = "minimise"
-    name: ClassVar[str]
-    unit: ClassVar[str] = ""
-    confirmed: ClassVar[bool] = False  # whether the best figure counts only after a second check
-
-    @property
-    def goal(self) -> Goal:
-        return Goal(self.name, FIGURES.get(self.name, self.unit), self.direction, self.confirmed)
-
-    @property
-    def identity(self) -> str:
-        """All that its figures depend on, for a study that goes on."""
-        return f"{self.name}: {self.direction}"
-
-
-@dataclass(frozen=True)
-class Size(Objective):
-    """Bytes of the object."""
-
-    name: ClassVar[str] = "size"
-
-
-@dataclass(frozen=True)
-class Instructions(Objective):
-    """Instructions of IR after the passes."""
-
-    name: ClassVar[str] = "instructions"
-
-
-@dataclass(frozen=True)
-class CompilationTime(Objective):
-    """Wall time of parsing, passes and emission: the least of three, one compilation at a time."""
-
-    name: ClassVar[str] = "compile-time"
+from optctx.lab.trial import Direction, Goal
 
 
 @dataclass(frozen=True)
 class Found:
-    """What running a candidate gave. `figure` counts if `state` is "ok"."""
+    """What running a candidate gave. `figure`: None unless `state` is "ok"."""
 
     state: End
-    figure: float = math.nan
+    figure: float | None = None
     error: str = ""
     attributes: Mapping[str, Any] = field(default_factory=dict)
 
@@ -72,16 +27,7 @@ Measure = Callable[[Mapping[str, bytes]], dict[str, Found]]
 
 
 @dataclass(frozen=True)
-class Measured(Objective):
-    """One that runs what was compiled, on this machine, while nothing is compiled."""
-
-    def against(self, base: bytes) -> Measure:
-        """What measures candidates against a base. It raises OptctxError if the base cannot be run."""
-        raise NotImplementedError
-
-
-@dataclass(frozen=True)
-class RunTime(Measured):
+class RunTime:
     """The time of one call of a kernel, as a multiple of the base's: 0.5 is twice as fast.
 
     Candidates are timed beside the base, in turn, on one processor (`optctx.lab.timing`). One whose output is
@@ -90,21 +36,15 @@ class RunTime(Measured):
     """
 
     kernel: Kernel = Kernel("main")  # noqa: RUF009  frozen
-    name: ClassVar[str] = "time"
-    unit: ClassVar[str] = "times the base"
-    confirmed: ClassVar[bool] = True
-
-    def __post_init__(self) -> None:
-        if self.direction != "minimise":
-            raise OptctxError(
-                "cannot search for slow code: only a shorter run time is a gain; write time without ':max'"
-            )
+    goal: ClassVar[Goal] = Goal("time", "times the base", confirmed=True)
 
     @property
     def identity(self) -> str:
-        return f"{super().identity}, {self.kernel.identity}"
+        """All that its figures depend on, for a study that goes on."""
+        return self.kernel.identity
 
     def against(self, base: bytes) -> Measure:
+        """What measures candidates against a base. It raises OptctxError if the base cannot be run."""
         bench = Bench(base, self.kernel)
         return lambda candidates: self._measure(bench, candidates)
 
@@ -127,25 +67,31 @@ class RunTime(Measured):
 
 
 @dataclass(frozen=True)
-class Command(Measured):
+class Command:
     """The number that a command prints last: it gets the object's path in place of `{object}`.
 
     It is split as a shell would split it, and no shell runs it. One that fails, prints no number or takes
-    longer than `timeout` seconds is the state of its trial.
+    longer than `timeout` seconds is the state of its trial. Raises OptctxError for one that cannot be run.
     """
 
-    command: str = ""
+    command: str
+    direction: Direction = "minimise"
     timeout: float = 60.0
-    name: ClassVar[str] = "command"
 
     def __post_init__(self) -> None:
         Program(self.command)  # raises
 
     @property
+    def goal(self) -> Goal:
+        return Goal("command", "", self.direction)
+
+    @property
     def identity(self) -> str:
-        return f"{super().identity}, {self.command}"
+        """All that its figures depend on, for a study that goes on."""
+        return self.command
 
     def against(self, base: bytes) -> Measure:
+        """What measures candidates. The base says nothing to it."""
         return lambda candidates: {name: self._one(code) for name, code in candidates.items()}
 
     def _one(self, code: bytes) -> Found:
@@ -155,29 +101,13 @@ class Command(Measured):
             return Found(error.state, error=str(error))
 
 
-_KINDS: tuple[type[Objective], ...] = (Size, Instructions, CompilationTime, RunTime, Command)
+# What is run on this machine, while nothing is compiled.
+Measured = RunTime | Command
 
 
-def objective_named(text: str, **settings: Any) -> Objective:
-    """Make an objective of a text such as "size" or "instructions:max".
+def interval_of(times: Mapping[str, Any], name: str) -> Interval | None:
+    """One of the intervals that a run time was kept with: "seconds", "ratio" or "noise". None for none.
 
-    `settings`: fields of objectives, of which it takes those that it has. Raises OptctxError for a text that
-    names none, and for settings that it cannot use.
+    `times`: attributes of what was measured.
     """
-    name, kinds = text.partition(":")[0], {kind.name: kind for kind in _KINDS}
-    if name not in kinds:
-        raise OptctxError(f"expected a goal of {', '.join(kinds)}, found {shown(name)}")
-    own = {each.name: settings[each.name] for each in fields(kinds[name]) if each.name in settings}
-    return kinds[name](direction=direction_of(text), **own)
-
-
-def as_fast(found: Found) -> bool:
-    """Whether a candidate that was measured beside the best one is no slower, but for what cannot be told."""
-    ratio = interval_of(found, "ratio")
-    return found.state == "ok" and ratio is not None and ratio.middle >= _SAME and ratio.low >= _SURELY
-
-
-def interval_of(measured: Trial | Found, name: str) -> Interval | None:
-    """One of the intervals that a run time was kept with: "seconds", "ratio" or "noise". None for none."""
-    times = measured.attributes.get("time")
-    return None if times is None else Interval(**times[name])
+    return Interval(**times["time"][name]) if "time" in times else None

@@ -11,12 +11,12 @@ from optctx.errors import Interrupted, OptctxError
 from optctx.lab.outcome import Limits
 from optctx.lab.rank import Effect, rank
 from optctx.lab.space import DEFAULT, Choices, Dimension
-from optctx.lab.tuning.objectives import Measured, Objective, Size
+from optctx.lab.trial import FIGURES, goal_named
 
 _NUMBERS = ("int", "uint", "int64", "uint64")
+_RANKED = ("size", "instructions")  # goals whose figures are the same each time
 _POWERS = tuple(str(1 << place) for place in range(11))  # 1 to 1024
 _TUNING = "tuning"  # the `Option.trust` of options that do no more than change the code
-_RANKED = ("size", "instructions")
 _COMPILATIONS = 200  # of a ranking: the largest effects are found first
 
 
@@ -24,25 +24,26 @@ def propose(
     job: Job,
     count: int = 8,
     *,
-    objective: Objective = Size(),  # noqa: B008  frozen
+    by: str = "size",
     exclude: Collection[str] = (),
     trials: int | None = _COMPILATIONS,
     seconds: float | None = None,
     limits: Limits = Limits(),  # noqa: B008  frozen
     progress: Callable[[int], None] = lambda total: None,
 ) -> list[Dimension]:
-    """The tuning options that change an objective of a compilation most, with values by their types.
+    """The tuning options that change a compilation most, with values by their types.
 
     A `rank` tries the options that the compilation reads and that do no more than change the code
     (`Option.trust`), in at most `trials` compilations (None: all) and `seconds`. Those of which a value makes
-    the objective better come first, the largest effect first; the others may do so with other values, or
+    the goal `by` better come first, the largest effect first; the others may do so with other values, or
     together. An option has both values of a bool, every choice of an enum, powers of two and what was tried
-    for a number, and "default"; values that crashed or did not end are left out. For an objective that runs
-    the code, it goes by the largest effects on the size.
+    for a number, and "default"; values that crashed or did not end are left out. For a goal that says nothing
+    of what one option does, such as "time" or "command", it goes by the largest effects on the size.
 
     Raises OptctxError as `rank` does, and if no option changes the output.
     """
-    goal = objective.goal if objective.name in _RANKED else Size().goal
+    name = by.partition(":")[0]
+    goal = goal_named(by if name in _RANKED else "size")
     options = registry(job.image).items()
     tuning = [name for name, option in options if option.trust == _TUNING and name not in exclude]
     try:
@@ -63,7 +64,7 @@ def propose(
         return min(0.0, *(goal.sign * ranking.change(trial, goal.name) for trial in done))
 
     effects = ranking.changing
-    if not isinstance(objective, Measured):
+    if name in FIGURES:
         effects = sorted(effects, key=change)
     dimensions: list[Dimension] = []
     for effect in effects:

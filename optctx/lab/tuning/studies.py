@@ -15,9 +15,8 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, TypeVar
-
-import msgspec
 
 from optctx.errors import EndedEarlyError, OptctxError, shown
 from optctx.lab.space import Space
@@ -31,6 +30,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 _NAME = "optctx"  # of the attributes
+_OPTUNAS = ("number", "options", "figure")  # of a trial, which Optuna keeps by itself
 _OWNER = "optctx:process"  # that runs a trial
 _LINE = 1 << 20  # bytes, of a journal
 _LONGEST = 200  # characters of an error of another library
@@ -220,19 +220,22 @@ class Study:
 
         return self.storage.do(ask)
 
-    def tell(self, asked: optuna.Trial, trial: Trial, goal: str) -> bool:
-        """Keep a trial, with its figure. Returns whether it counts: not if another process took it for lost.
+    def tell(self, asked: optuna.Trial, trial: Trial) -> bool:
+        """Keep a trial. Returns whether it counts: not if another process took it for lost.
 
+        Its number, options and figure are Optuna's; the attribute has the rest.
         A sampler learns to avoid what is pruned, and ignores what fails: so a crash is pruned.
         """
         from optuna.exceptions import UpdateFinishedTrialError
         from optuna.trial import TrialState
 
+        rest = {name: each for name, each in asdict(trial).items() if name not in _OPTUNAS}
+
         def tell() -> bool:
             with contextlib.suppress(UpdateFinishedTrialError):
-                asked.set_user_attr(_NAME, msgspec.to_builtins(trial))
-                if trial.state == "ok":
-                    self.study.tell(asked, trial.objectives[goal])
+                asked.set_user_attr(_NAME, rest)
+                if trial.figure is not None:
+                    self.study.tell(asked, trial.figure)
                 else:
                     self.study.tell(asked, state=TrialState.PRUNED)
                 return True
@@ -246,12 +249,11 @@ class Study:
 
         found = self._in_states(TrialState.COMPLETE, TrialState.PRUNED)
         try:
-            kept = [msgspec.convert(trial.user_attrs[_NAME], Trial) for trial in found]
-        except (KeyError, msgspec.ValidationError) as error:
+            return {trial.number: _kept(trial) for trial in found}
+        except (KeyError, TypeError):
             raise OptctxError(
-                f"cannot resume from the study in {self.storage.named}: a trial is not of optctx ({error})"
+                f"cannot resume from the study in {self.storage.named}: a trial is not of optctx"
             ) from None
-        return {trial.number: trial for trial in kept}
 
     def counts(self) -> tuple[int, int]:
         """How many trials run or have ended, of every process, and how many different points they try."""
@@ -280,6 +282,11 @@ class Study:
             with contextlib.suppress(UpdateFinishedTrialError, ValueError):
                 self.study.tell(trial.number, state=TrialState.FAIL)
                 self.study.enqueue_trial(trial.params)
+
+
+def _kept(trial: FrozenTrial) -> Trial:
+    options = {name: str(value) for name, value in trial.params.items()}
+    return Trial(number=trial.number, options=options, figure=trial.value, **trial.user_attrs[_NAME])
 
 
 def _distributions(space: Space) -> dict[str, BaseDistribution]:

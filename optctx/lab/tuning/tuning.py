@@ -9,7 +9,7 @@ import platform
 import time
 from collections import deque
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from optctx import OptionContext, registry
@@ -19,20 +19,19 @@ from optctx.lab.experiment import ByReads, Plan, make_plan
 from optctx.lab.outcome import Answer, Limits
 from optctx.lab.settings import checked, positive, setting
 from optctx.lab.settings import seconds as read_seconds
-from optctx.lab.space import PASSES, Space
+from optctx.lab.space import Space, overrides_of
 from optctx.lab.timing.bench import processor_model
-from optctx.lab.trial import Trial, identity_of, versions
-from optctx.lab.tuning.assess import BASE, Assessor, Candidate
-from optctx.lab.tuning.objectives import CompilationTime, Measured, Objective, RunTime, Size
-from optctx.lab.tuning.results import INTERRUPTED, Tuned
+from optctx.lab.trial import Goal, Trial, goal_named, identity_of, versions
+from optctx.lab.tuning.assess import Assessor
+from optctx.lab.tuning.objectives import Measured, RunTime
 from optctx.lab.tuning.studies import Storage, Study, need_optuna
-from optctx.lab.tuning.winner import Winner
 from optctx.wording import counted
 
 if TYPE_CHECKING:
     import optuna
     from optuna.samplers import BaseSampler
 
+INTERRUPTED = "interrupted"  # `Tuned.ended` of a search that was
 _TRIALS = 100  # where no limit is given
 _LARGEST_GRID = 1_000_000  # points, which are held in memory
 _WINDOW = 8  # trials under way at once, of which a sampler knows no figures yet
@@ -97,10 +96,99 @@ class Search:
         return Grid({each.name: list(each.values.each()) for each in space.dimensions}, seed=0)
 
 
+@dataclass(frozen=True)
+class Tuned:
+    """A search and its trials, of every process that works on its study, by number.
+
+    `study`: Optuna's own, for `optuna.visualization` and `optuna.importance`. `base`: the compilation with no
+    option of the space set. `ended`: why the search came to its end, in words; "interrupted" after Ctrl-C; ""
+    after an error. `total`: how many trials the whole search has, where its limit or its space tells.
+    `space`: its dimensions as texts. `compiled`: how many compilations it took in this run.
+    """
+
+    goal: Goal
+    base: Trial
+    trials: tuple[Trial, ...]
+    space: tuple[str, ...]
+    passes: str
+    versions: Mapping[str, str]
+    seconds: float = 0.0  # wall time of this run
+    compiled: int = 0
+    ended: str = ""
+    total: int | None = None
+    storage: str = ""  # where it is kept, without a password
+    confirmation: Mapping[str, Any] | None = None  # of a gain in run time: the second check
+    minimised: Mapping[str, str] | None = None  # the options that the best trial needs
+    study: optuna.Study | None = None
+
+    def __repr__(self) -> str:
+        """Short: there are thousands of trials."""
+        best = "" if self.best_so_far is None else f", best: trial {self.best_so_far.number}"
+        return f"<Tuned by {self.goal.name}: {self.progress}{best}>"
+
+    @property
+    def finished(self) -> bool:
+        """Whether the search came to its own end. Otherwise every result is one so far."""
+        return self.ended not in ("", INTERRUPTED)
+
+    @property
+    def progress(self) -> str:
+        """How far it came: "interrupted after 8 of 12 trials"."""
+        how = f"{self.ended} after" if self.ended == INTERRUPTED else "not finished:"
+        return f"{'' if self.finished else f'{how} '}{self.count}"
+
+    @property
+    def count(self) -> str:
+        """How many trials there are, of how many if that is known."""
+        count = len(self.trials)
+        return counted(count, "trial") if self.total is None else f"{count} of {counted(self.total, 'trial')}"
+
+    @property
+    def best_so_far(self) -> Trial | None:
+        """As `best`; without one, the trial with the best figure, which no second check has confirmed."""
+        return self.best or self.goal.best_of(self.trials, self.base)
+
+    @property
+    def best(self) -> Trial | None:
+        """The best trial, if it is better than the base; otherwise None.
+
+        Of run times, the one that a second check has confirmed (`confirmation`).
+        """
+        if not self.goal.confirmed:
+            return self.goal.best_of(self.trials, self.base)
+        if self.confirmation is None or not self.confirmation["gain"]:
+            return None
+        number = self.confirmation["trial"]
+        return next((trial for trial in self.trials if trial.number == number and trial.state == "ok"), None)
+
+    @property
+    def fewest(self) -> Mapping[str, str] | None:
+        """The options that the best trial needs; None without one."""
+        best = self.best
+        return None if best is None else best.options if self.minimised is None else self.minimised
+
+    @property
+    def ranked(self) -> list[Trial]:
+        """The trials with figures, the best first."""
+        done = [trial for trial in self.trials if trial.figure is not None]
+        return sorted(done, key=lambda each: (self.goal.sign * (each.figure or 0), each.number))
+
+    def as_data(self) -> dict[str, Any]:
+        """One object for JSON: `trials` in the order of their numbers, `base`, `best` (or None),
+        what was searched and how, the machine and the versions. Numbers are in the unit of `goal`. Where
+        `finished` is false the search was interrupted or failed. Its `best` is one so far, and None for a run
+        time that no second check has confirmed; `best_so_far` is the number of a trial in that case, too.
+        """
+        found = asdict(replace(self, study=None))
+        so_far = self.best_so_far and self.best_so_far.number
+        more = {"best": self.best and asdict(self.best), "best_so_far": so_far, "finished": self.finished}
+        return {**found, **more}
+
+
 def tune(
     job: Job,
     space: Space,
-    objective: Objective = Size(),  # noqa: B008  frozen
+    by: str | Measured = "size",
     search: Search = Search(),
     *,
     storage: str | None = None,
@@ -117,12 +205,14 @@ def tune(
     Args:
         job: What to compile. Its `options` and `emit` are ignored.
         space: The options to vary, and their values.
-        objective: What to search by.
+        by: What to search by: "size" (bytes of the object), "instructions" (of IR after the passes) or
+            "compile-time" (seconds of parsing, passes and emission: the least of three, one compilation at a
+            time), with ":max" if larger is better; or a `RunTime` or `Command`, which runs the code.
         search: How, and until when.
         storage: Where Optuna keeps the study: a file, for its journal, or the URL of a database. By default
             the memory of this process. A study that is there goes on; several processes can work on one.
         study: Its name there.
-        limits: What compilations may take. For `CompilationTime` there is one at a time.
+        limits: What compilations may take.
         on_trial: Called with each trial of this process as it ends, and with how many there will be.
 
     Raises:
@@ -136,36 +226,36 @@ def tune(
     need_optuna()
     if not space.dimensions:
         raise OptctxError("there is nothing to search: give options with --try NAME=VALUES")
-    timed = isinstance(objective, CompilationTime)
+    measured, goal = (None, goal_named(by)) if isinstance(by, str) else (by, by.goal)
+    timed = goal.name == "compile-time"
     limits = limits.within(search.seconds)
     options = registry(job.image)
-    targets = {name: options[name].alias_of or name for name in space.names if name != PASSES}
+    targets = {name: options[name].alias_of or name for name in space.names}
     limits = replace(limits, jobs=1) if timed else limits
-    job, base = replace(job, emit="object"), OptionContext(image=job.image)
     plan = replace(
-        make_plan(job, limits, base, space.pipelines),
-        output=isinstance(objective, Measured),
+        make_plan(job, limits, OptionContext(image=job.image)),
+        output=measured is not None,
         noted=tuple(targets.values()),
         repeats=_REPEATS if timed else 1,
     )
-    identity = _identity(plan, space, objective)
-    known = ByReads[Answer](targets)
+    identity = _identity(plan, space, goal, measured)
     with contextlib.closing(Storage(storage)) as opened:
-        found = opened.study(study, objective.goal, identity)
-        with Assessor(plan, objective) as assessor:
-            return _Run(space, search, found, assessor, on_trial, known).run()
+        found = opened.study(study, goal, identity)
+        with Assessor(plan, goal, measured) as assessor:
+            return _Run(space, search, found, assessor, on_trial, ByReads(targets)).run()
 
 
-def _identity(plan: Plan, space: Space, objective: Objective) -> Mapping[str, Any]:
+def _identity(plan: Plan, space: Space, goal: Goal, measured: Measured | None) -> Mapping[str, Any]:
     """What a study is one of: it goes on only with the same."""
     # Multiples of the base's time on one processor say nothing of another one.
-    more = {"processor": processor_model()} if isinstance(objective, RunTime) else {}
+    more = {"processor": processor_model()} if isinstance(measured, RunTime) else {}
+    how = "" if measured is None else f", {measured.identity}"
     return identity_of(
         "tune",
-        plan.jobs,
+        plan.job,
         (plan.arguments, plan.attributes),
         space=space.texts(),
-        objective=objective.identity,
+        goal=f"{goal.name}: {goal.direction}{how}",
         **more,
     )
 
@@ -175,7 +265,7 @@ class _Asked:
     """A trial that was asked for, and what it compiled to."""
 
     trial: optuna.Trial
-    candidate: Candidate
+    options: dict[str, str]
     answer: Answer | None = None
 
 
@@ -186,7 +276,7 @@ class _Run:
     study: Study
     assessor: Assessor
     on_trial: Callable[[Trial, int | None], None]
-    known: ByReads[Answer]  # what equal compilations have given
+    known: ByReads  # what equal compilations have given
     started: float = field(default_factory=time.monotonic)
     asked: deque[_Asked] = field(default_factory=deque)  # and not told, in order
     trials: dict[int, Trial] = field(default_factory=dict)  # that have ended, as far as this process knows
@@ -194,11 +284,9 @@ class _Run:
     base: Trial | None = None
     compiled: int = 0
     ended: str = ""
-    winner: Winner | None = None
 
     def __post_init__(self) -> None:
-        self.plan, self.objective = self.assessor.plan, self.assessor.objective
-        self.measures = isinstance(self.objective, Measured)
+        self.plan, self.measured = self.assessor.plan, self.assessor.measured
 
     @property
     def total(self) -> int | None:
@@ -234,13 +322,13 @@ class _Run:
     def _result(self) -> Tuned:
         assert self.base is not None
         return Tuned(
-            goal=self.objective.goal,
+            goal=self.assessor.goal,
             base=self.base,
             trials=tuple(self.trials[number] for number in sorted(self.trials)),
             space=tuple(self.space.texts()),
-            pipelines=self.plan.pipelines,
+            passes=self.plan.job.passes,
             versions={
-                **versions(self.plan.jobs[0].image),
+                **versions(self.plan.job.image),
                 "python": platform.python_version(),
                 "optuna": importlib.metadata.version("optuna"),
             },
@@ -249,8 +337,8 @@ class _Run:
             ended=self.ended,
             total=self.total,
             storage="" if self.study.storage.place is None else self.study.storage.named,
-            confirmation=self.winner.confirmation if self.winner else None,
-            minimised=self.winner.options if self.winner else None,
+            confirmation=self.assessor.confirmation,
+            minimised=self.assessor.fewest,
             study=self.study.study,
         )
 
@@ -260,7 +348,7 @@ class _Run:
         if base.state != "ok":
             how = _ENDS.get(answer.state, f"is {answer.state}") if answer.state != "ok" else "has no figure"
             raise OptctxError(f"cannot tune: without any option the module {how} ({base.error})")
-        self._know(BASE, answer)
+        self.known.add({}, answer)
         self.study.take_over()
         self.trials = self.study.trials()
         self.numbers = len(self.trials)
@@ -285,10 +373,10 @@ class _Run:
             if not self.asked:
                 self.trials = self.study.trials()
                 return ended
-            due = list(self.asked) if self.measures else [self.asked[0]]
+            due = list(self.asked) if self.measured is not None else [self.asked[0]]
             while any(each.answer is None for each in due):
                 self._collect()
-            compiled = [(each.candidate, each.answer) for each in due if each.answer is not None]
+            compiled = [(each.options, each.answer) for each in due if each.answer is not None]
             for each, trial in zip(due, self.assessor.assessed(compiled), strict=True):
                 self._tell(each, trial)
 
@@ -308,13 +396,11 @@ class _Run:
     def _ask(self) -> None:
         trial = self.study.ask(self.space)
         self.numbers = trial.number + 1
-        values = {each.name: trial.params[each.name] for each in self.space.dimensions}
-        point = tuple((name, str(value)) for name, value in values.items())
-        asked = _Asked(trial, Candidate(trial.number, point))
+        asked = _Asked(trial, {name: str(trial.params[name]) for name in self.space.names})
         self.asked.append(asked)
-        known = self.known.find(asked.candidate.pipeline(self.plan), asked.candidate.options)
+        known = self.known.find(overrides_of(asked.options))
         if known is None:
-            self.assessor.submit(asked.candidate)
+            self.assessor.ask([(trial.number, overrides_of(asked.options))])
         else:
             asked.answer = replace(known, number=trial.number)
 
@@ -322,17 +408,12 @@ class _Run:
         for answer in self.assessor.answers():
             times = self.plan.repeats if answer.state == "ok" else 1  # the first without output ends them
             self.compiled += times
-            asked = next(each for each in self.asked if each.candidate.number == answer.number)
+            asked = next(each for each in self.asked if each.trial.number == answer.number)
             asked.answer = answer
-            self._know(asked.candidate, answer)
-
-    def _know(self, candidate: Candidate, answer: Answer) -> None:
-        """Enter what came out, if it is known what was read."""
-        if answer.state == "ok" and answer.read is not None:
-            self.known.add(candidate.pipeline(self.plan), candidate.options, answer.read, answer)
+            self.known.add(overrides_of(asked.options), answer)
 
     def _tell(self, asked: _Asked, trial: Trial) -> None:
-        counts = self.study.tell(asked.trial, trial, self.objective.name)
+        counts = self.study.tell(asked.trial, trial)
         self.asked.popleft()
         if counts:
             self.trials[trial.number] = trial
@@ -341,17 +422,15 @@ class _Run:
     def _leave(self) -> None:
         """Tell what is compiled, and leave the rest to the process that asks next."""
         done = [(each, each.answer) for each in self.asked if each.answer is not None]
-        if not self.measures:
-            made = self.assessor.assessed([(each.candidate, answer) for each, answer in done])
+        if self.measured is None:
+            made = self.assessor.assessed([(each.options, answer) for each, answer in done])
             for (each, _), trial in zip(done, made, strict=True):
-                self.study.tell(each.trial, trial, self.objective.name)
+                self.study.tell(each.trial, trial)
         self.study.give_back()
         self.trials = self.study.trials()
 
     def _find_winner(self) -> None:
-        best = self._result().best
-        self.winner = Winner(self.assessor)
-        if isinstance(self.objective, RunTime):
-            self.winner.confirm(self.trials.values(), self.objective)
-        elif best is not None:
-            self.winner.reduce(best)
+        if isinstance(self.measured, RunTime):
+            self.assessor.confirm(self.trials.values(), self.measured)
+        elif (best := self._result().best) is not None:
+            self.assessor.reduce(best)

@@ -23,9 +23,9 @@ from optctx.lab.command.main import main
 from optctx.lab.experiment import Experiment
 from optctx.lab.outcome import Answer, Limits
 from optctx.lab.rank import Effect, Ranking, rank
-from optctx.lab.trial import read_trials
 from tests.support.endless import LIST, SCALED, endless
 from tests.support.ir_texts import COUNTED, SCALE, X86
+from tests.support.kept_trials import kept_trials
 from tests.support.processes import too_long
 from tests.support.rows import rows
 from tests.support.scopes import process_state
@@ -232,7 +232,9 @@ def test_a_ranking_that_ends_early_goes_on_to_the_same(
     assert [(e.option, e.value, e.changes) for e in rest.effects] == [
         (e.option, e.value, e.changes) for e in whole.effects
     ]
-    assert {n: t.digest for n, t in read_trials(keep).items()} == {t.number: t.digest for t in whole.trials}
+    assert {n: t.digest for n, t in kept_trials(tmp_path / "kept").items()} == {
+        t.number: t.digest for t in whole.trials
+    }
     assert rank(SMALL, only=PATTERNS, keep=keep).compiled == 0
     with pytest.raises(OptctxError, match="its trials differ in space"):
         rank(SMALL, only=["unroll-*"], keep=keep)

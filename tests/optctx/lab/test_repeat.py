@@ -8,12 +8,12 @@ import pathlib
 import shutil
 import subprocess
 import sys
+from dataclasses import replace
 
 import pytest
 
 from optctx.compiling import Job
 from optctx.lab.repeat import Source, lines_of
-from optctx.lab.trial import Trial
 from tests.support.ir_texts import SCALE, X86
 from tests.support.processes import output_of
 from tests.support.rows import rows
@@ -23,15 +23,11 @@ HOSTILE = "'; touch hacked; '\"$(touch hacked)`touch hacked`\\ \n\x1b\u202e\udcf
 SHELLS = [shell for shell in ("sh", "bash") if shutil.which(shell)]
 
 
-def trial(options: dict[str, str], passes: str = "default<O2>") -> Trial:
-    return Trial(3, options, passes, "ok", {"size": 1.0})
-
-
 def test_the_options_of_all_compilations_are_given_and_those_of_the_trial_on_top() -> None:
     options = {"unroll-count": "4", "force-vector-width": "default", "force-vector-interleave": "2"}
     base = ("-unroll-count=2", "-enable-gvn-hoist")
     job = Job(SCALE, "default<O3>", triple=X86, cpu="haswell", opt_level=1)
-    lines = lines_of(trial(options, "default<O3>"), Source("a.ll", job, options=base))
+    lines = lines_of(options, Source("a.ll", job, options=base))
     given = "-enable-gvn-hoist -unroll-count=4 -force-vector-interleave=2"
     assert f"default<O3>' -mtriple={X86} -mcpu=haswell -relocation-model=pic {given} -o " in lines["opt"]
     decorator = lines["numba"].removeprefix("@optctx.numba.njit(options=").removesuffix(")")
@@ -43,14 +39,14 @@ def test_the_options_of_all_compilations_are_given_and_those_of_the_trial_on_top
 
 
 def test_the_lines_for_a_shell() -> None:
-    job = Job("", triple=X86, cpu="haswell", features="+avx2,-fma", opt_level=3)
+    job = Job("", "default<O2>", triple=X86, cpu="haswell", features="+avx2,-fma", opt_level=3)
     source = Source("in/kernel.c", job, clang=("clang-19", "-DN=8", "-I", "a b"))
     target = (
         "-Xclang -target-cpu -Xclang haswell -Xclang -target-feature -Xclang +avx2 -Xclang -target-feature"
     )
     target = f"--target={X86} -fPIC {target} -Xclang -fma -DN=8 -I 'a b'"
     flags = f"-mtriple={X86} -mcpu=haswell -mattr=+avx2,-fma -relocation-model=pic -unroll-count=4"
-    lines = lines_of(trial({"unroll-count": "4", "inline-threshold": "default"}), source)
+    lines = lines_of({"unroll-count": "4", "inline-threshold": "default"}, source)
     assert lines["front"] == (
         f"clang-19 -c -emit-llvm -O2 -Xclang -disable-llvm-passes {target} -o kernel.bc -- in/kernel.c"
     )
@@ -60,15 +56,15 @@ def test_the_lines_for_a_shell() -> None:
 
 
 def test_what_has_no_line_has_none() -> None:
-    lines = lines_of(trial({}, "function(sroa,instcombine)"), Source("kernel.ll", Job("")))
+    lines = lines_of({}, Source("kernel.ll", Job("", "function(sroa,instcombine)")))
     assert (lines["front"], lines["clang"], lines["numba"]) == ("", "", "@optctx.numba.njit(options={})")
     assert (
         lines["opt"]
         == "opt '-passes=function(sroa,instcombine)' -relocation-model=pic -o kernel.opt.bc kernel.ll"
     )
-    assert lines_of(trial({}), Source("-", Job("")))["clang"] == ""
-    assert lines_of(trial({}), Source("kernel.ll", Job("", reloc="default")))["clang"] == ""
-    assert lines_of(trial({}), Source("-x.ll", Job("")))["opt"].endswith(" -o ./-x.opt.bc ./-x.ll")
+    assert lines_of({}, Source("-", Job("")))["clang"] == ""
+    assert lines_of({}, Source("kernel.ll", Job("", reloc="default")))["clang"] == ""
+    assert lines_of({}, Source("-x.ll", Job("")))["opt"].endswith(" -o ./-x.opt.bc ./-x.ll")
 
 
 @rows("shell", SHELLS)
@@ -85,8 +81,9 @@ def test_a_shell_gives_each_program_the_words_that_are_meant(
         (tmp_path / tool).write_text(stand_in)
         (tmp_path / tool).chmod(0o755)
     source = Source(f"{HOSTILE}.c", Job("", cpu=HOSTILE.replace(",", "")), clang=("./clang",))
-    made = lines_of(trial({f"a{HOSTILE}": HOSTILE}, f"default<O3>{HOSTILE}"), source)
-    plain = lines_of(trial({f"a{HOSTILE}": HOSTILE}), source)
+    plain = lines_of({f"a{HOSTILE}": HOSTILE}, source)
+    source = replace(source, job=replace(source.job, passes=f"default<O3>{HOSTILE}"))
+    made = lines_of({f"a{HOSTILE}": HOSTILE}, source)
     script = "\n".join([made["front"], f"./{made['opt']}", f"./{made['llc']}", plain["clang"]])
     run = subprocess.run(
         [shell], input=script.encode(errors="surrogateescape"), cwd=tmp_path, capture_output=True, timeout=60
@@ -124,11 +121,11 @@ def test_opt_and_llc_take_the_lines(tmp_path: pathlib.Path) -> None:
     """Of any release: the module has no pointers, whose notation has changed."""
     (tmp_path / "tiny.ll").write_text(TINY)
     source = Source("tiny.ll", Job("", triple=X86, cpu="haswell", features="+avx2"))
-    lines = lines_of(trial({"unroll-count": "4", "inline-threshold": "100"}, "default<O3>"), source)
+    lines = lines_of({"unroll-count": "4", "inline-threshold": "100"}, source)
     for line in (lines["opt"], lines["llc"]):
         output_of(line, shell=True, cwd=tmp_path)
     assert (tmp_path / "tiny.o").read_bytes().startswith(b"\x7fELF")
-    wrong = lines_of(trial({"no-such-option": "1"}), source)
+    wrong = lines_of({"no-such-option": "1"}, source)
     run = subprocess.run(wrong["opt"], shell=True, cwd=tmp_path, capture_output=True, text=True, timeout=60)
     assert "no-such-option" in run.stderr
 
@@ -144,7 +141,7 @@ def test_clang_takes_its_lines(tmp_path: pathlib.Path) -> None:
     source = Source("sum.c", Job("", triple=X86, cpu="haswell"), clang=(CLANG, "-DN=8"))
     objects = set()
     for count in ("1", "7"):
-        lines = lines_of(trial({"unroll-count": count}, "default<O2>"), source)
+        lines = lines_of({"unroll-count": count}, source)
         for line in (lines["front"], lines["clang"]):
             output_of(line, shell=True, cwd=tmp_path)
         objects.add((tmp_path / "sum.o").read_bytes())

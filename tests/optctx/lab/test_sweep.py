@@ -10,7 +10,6 @@ import pytest
 
 from optctx.compiling import FreshProcess, Job, Result
 from optctx.errors import OptctxError
-from optctx.lab.space import parse_space
 from optctx.lab.sweep import sweep
 from tests.support.rows import rows
 
@@ -58,16 +57,12 @@ def test_a_large_grid_can_be_begun() -> None:
     ]
 
 
-def test_pipelines_are_a_dimension() -> None:
-    space = parse_space(["unroll-count=1,4"], ["loop-unroll", "instsimplify"])
-    found = sweep(JOB, space, verify=True, baseline=True)
-    assert [(each.number, each.passes) for each in found[:2]] == [(-1, "loop-unroll"), (-1, "instsimplify")]
-    assert [(each.passes, *each.options.values()) for each in found[2:]] == [
-        (passes, count) for passes in ("loop-unroll", "instsimplify") for count in "14"
-    ]
-    assert all(each.agrees for each in found[2:])
-    assert {each.digest for each in found[4:]} == {found[1].digest}  # no loop is unrolled there
-    assert found[3].digest not in (found[0].digest, found[2].digest)
+def test_the_baseline_comes_first_and_sets_nothing() -> None:
+    base, one, four = sweep(JOB, ["unroll-count=1,4"], verify=True, baseline=True)
+    assert (base.number, base.options, base.agrees) == (-1, {"unroll-count": "default"}, None)
+    assert one.agrees
+    assert four.agrees
+    assert four.digest not in (base.digest, one.digest)
 
 
 def test_every_combination_is_what_a_fresh_process_gives() -> None:
@@ -80,7 +75,7 @@ def test_every_combination_is_what_a_fresh_process_gives() -> None:
     assert [(each.number, each.difference) for each in found] == [(number, "") for number in range(6)]
     assert all(each.agrees is True for each in found)
     assert len({each.digest for each in found}) == 6
-    assert all(each.objectives == {"instructions": each.attributes["instructions"]} for each in found)
+    assert all(each.figure == each.attributes["instructions"] for each in found)
     assert all(each.attributes["size"] > 0 and each.seconds > 0 for each in found)
     assert steps == [12] * 12
 

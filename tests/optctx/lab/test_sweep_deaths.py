@@ -18,10 +18,11 @@ from optctx.errors import EndedEarlyError
 from optctx.lab.experiment import Experiment, Plan
 from optctx.lab.outcome import Limits
 from optctx.lab.sweep import sweep
-from optctx.lab.trial import Trial, read_trials
+from optctx.lab.trial import Trial
 from tests.support.alone import alone
 from tests.support.endless import LIST, SCALED, endless
 from tests.support.ir_texts import COUNTED, SCALE, UNROLL, X86
+from tests.support.kept_trials import kept_trials
 from tests.support.processes import too_long
 from tests.support.scopes import process_state, scoped, set_option
 
@@ -61,7 +62,7 @@ def test_a_crash_and_a_hang_are_rows_and_no_other_row_is_marked(
     options = ("-force-vector-width=1", "-unroll-count=2")
     assert fine.digest == hashlib.sha256(scoped(replace(SMALL, options=options)).code).hexdigest()
     for row in dead:  # no numbers
-        assert (row.objectives, row.attributes, row.seconds, row.digest) == ({}, {}, 0.0, "")
+        assert (row.figure, row.attributes, row.seconds, row.digest) == (None, {}, 0.0, "")
 
 
 def test_what_takes_too_much_memory_is_marked_alone() -> None:
@@ -131,8 +132,8 @@ def test_a_helper_that_is_killed_is_an_error_and_keeps_what_is_done(
         found.append(trial)
 
     monkeypatch.setattr(sys.modules["optctx.lab.sweep"], "Experiment", Noted)
-    keep = str(tmp_path / "kept")
+    keep = tmp_path / "kept"
     with pytest.raises(EndedEarlyError, match="the helper process ended with status -9"):
-        sweep(SMALL, ["unroll-count=1..12"], on_trial=kill, keep=keep)
+        sweep(SMALL, ["unroll-count=1..12"], on_trial=kill, keep=str(keep))
     assert found
-    assert [*read_trials(keep).values()] == found
+    assert [*kept_trials(keep).values()] == found

@@ -16,22 +16,20 @@ from optctx.lab.tables import summary, trial_table
 from optctx.lab.trial import Goal, Trial, goal_named
 from tests.support.ir_texts import COUNTED
 
-SIZE, INSTRUCTIONS = goal_named("size"), goal_named("instructions")
+SIZE = goal_named("size")
 
 
 def trial(number: int, count: str, size: int, **more: Any) -> Trial:
     attributes = {"size": size, "instructions": 100 - size, "digest": f"{size:064}"}
-    figures = {"size": float(size), "instructions": 100.0 - size}
-    return Trial(
-        number, {"count": count, "width": "1"}, "p", "ok", figures, size / 10, attributes=attributes, **more
-    )
+    options = {"count": count, "width": "1"}
+    return Trial(number, options, "ok", float(size), size / 10, attributes=attributes, **more)
 
 
 BASELINE = trial(-1, "default", 40)
 TRIALS = [
     trial(0, "1", 30),
     trial(1, "2", 20),
-    Trial(2, {"count": "10", "width": "1"}, "p", "crashed", error="Assertion `x'"),
+    Trial(2, {"count": "10", "width": "1"}, "crashed", error="Assertion `x'"),
     trial(3, "default", 40),
 ]
 
@@ -60,10 +58,9 @@ def test_the_table_has_the_baseline_first_the_best_last_and_the_dead_with_their_
     assert "[b]x" in first
     assert (first[-1], second[-1]) == ("same", "DIFFERS")
     # Of those that tie, the one with the fewest options is the best.
-    more = Trial(4, {"count": "2", "width": "default"}, "p", "ok", {"size": 20.0}, attributes={"size": 20})
+    more = Trial(4, {"count": "2", "width": "default"}, "ok", 20.0, attributes={"size": 20})
     best = [summary([*TRIALS, more], goal_named(goal))[0] for goal in ("size", "size:max")]
     assert best == ["best by object bytes: -count=2; 1 other is as good", "best by object bytes: -width=1"]
-    assert summary(TRIALS, INSTRUCTIONS)[0] == "best by IR instructions: -width=1"
 
 
 def test_the_command_counts_what_llvm_prints(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import pathlib
 import resource
@@ -14,17 +15,18 @@ import pytest
 
 from optctx.children.death import ENDS
 from optctx.errors import OptctxError
-from optctx.lab.trial import Trial, Trials, open_trials, read_trials
+from optctx.lab.trial import Trial, Trials, open_trials
+from tests.support.kept_trials import kept_trials
 from tests.support.processes import in_child
 
 PARTS = {"format": 1, "experiment": "sweep", "space": ["a=1..3"], "input": {"a.ll": "0123"}}
 
 
 def trial(number: int, state: Any = "ok") -> Trial:
-    figures = {"size": 100.0 + number, "instructions": 7.0} if state == "ok" else {}
-    attributes = {"digest": f"{number:064x}", "size": 100 + number} if figures else {}
+    figure = 100.0 + number if state == "ok" else None
+    attributes = {"digest": f"{number:064x}", "size": 100 + number} if figure else {}
     options = {"unroll-count": str(number)}
-    return Trial(number, options, "default<O3>", state, figures, 0.25, "a\nb", attributes, True, "x")
+    return Trial(number, options, state, figure, 0.25, "a\nb", attributes, True, "x")
 
 
 @contextlib.contextmanager
@@ -44,7 +46,7 @@ def test_what_is_read_is_what_was_written(path: pathlib.Path) -> None:
     with kept(path) as file:
         for each in reversed(trials):
             file.append(each)
-    assert read_trials(str(path)) == {each.number: each for each in trials}
+    assert kept_trials(path) == {each.number: each for each in trials}
 
 
 @pytest.mark.parametrize("step", [9, pytest.param(1, marks=pytest.mark.long)])
@@ -72,12 +74,14 @@ def refused(path: pathlib.Path, words: str, **more: Any) -> None:
     assert (path.read_bytes() if path.is_file() else b"") == before
 
 
+NO_TRIALS = "it is no file of trials of optctx; name another file"
 OTHERS: dict[bytes, str] = {
-    b"hello": "expected a file of trials",
-    b"a,b\n1,2\n": "line 1 is none of an experiment of optctx",
-    b"[" * 1_000_000 + b"\n": "line 1 ",
+    b"hello": NO_TRIALS,
+    b"a,b\n1,2\n": NO_TRIALS,
+    b"[1]\n": NO_TRIALS,
+    b"[" * 1_000_000 + b"\n": NO_TRIALS,
     b'{"op_code":0,"study_name":"x"}\n': "differ in format and experiment",
-    b'{"format": 1}\n{"number": 0, "options": {"a": 1}, "passes": "", "state": "ok"}\n': "line 2 .*`str`",
+    f"{json.dumps(PARTS)}\n{{}}\n".encode(): NO_TRIALS,
 }
 
 
@@ -111,4 +115,4 @@ def test_a_full_disk_loses_no_whole_trial(path: pathlib.Path) -> None:
     with kept(path) as file:
         assert list(file.ended) == [0]
         file.append(trial(1))
-    assert list(read_trials(str(path))) == [0, 1]
+    assert list(kept_trials(path)) == [0, 1]

@@ -39,7 +39,7 @@ def test_options_of_a_file_count_below_those_of_the_command_line(
     base = Base(("unroll-count=4",), str(best))
     assert dict(base.context().overrides) == {"unroll-count": 4, "hexagon-bit": False}
     assert Input().under(base).job(counted).passes == UNROLL
-    assert Input(("sroa",)).under(base).job(counted).passes == "sroa"
+    assert Input("sroa").under(base).job(counted).passes == "sroa"
     # Judged as the command's own: the compilation reads the one and not the other.
     assert main(["record", counted, f"--llc=-mtriple={X86}", "--load", str(best), "--format", "json"]) == 0
     found = json.loads(capfd.readouterr().out)

@@ -13,9 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from optctx.errors import OptctxError
 from optctx.lab.command.main import main
-from optctx.lab.trial import read_trials
 from tests.support.endless import LIST, SCALED, endless, reached
 from tests.support.interrupted_commands import STATUS, Ended, interrupted, moments
 from tests.support.ir_texts import SCALE
@@ -47,8 +45,8 @@ def words_of(command: str, folder: pathlib.Path) -> list[str]:
 def kept(file: pathlib.Path) -> int:
     """Trials in the file of a sweep or a ranking."""
     try:
-        return len(read_trials(str(file)))
-    except OptctxError:  # not made yet
+        return max(0, file.read_bytes().count(b"\n") - 1)
+    except FileNotFoundError:
         return 0
 
 

@@ -13,8 +13,8 @@ import pytest
 from optctx import OptionContext
 from optctx.lab.command import tune_command
 from optctx.lab.command.main import main
+from optctx.lab.tuning.assess import Assessor
 from optctx.lab.tuning.tuning import _Run
-from optctx.lab.tuning.winner import Winner
 from tests.support.tuning_cases import HARNESS, LOOSE, SUM
 
 UNTRUE = re.compile(r"no gain|every point|ended", re.IGNORECASE)
@@ -74,11 +74,11 @@ def test_text_and_json_say_how_far_a_search_by_run_time_came(
     )
     assert last == "interrupted after 3 of 4 trials"
     # Before the second check
-    monkeypatch.setattr(Winner, "confirm", interrupted)
+    monkeypatch.setattr(Assessor, "confirm", interrupted)
     out, err = run([*words, "--trials", "3", "--format", "json"], capfd)
     assert err.splitlines()[-1].startswith("optctx: interrupted after 3 of 3 trials; ")
     data = json.loads(out)
     assert (data["ended"], data["finished"], data["total"], data["best"]) == ("interrupted", False, 3, None)
     assert len(data["trials"]) == 3
-    figures = {each["number"]: each["objectives"]["time"] for each in data["trials"]}
+    figures = {each["number"]: each["figure"] for each in data["trials"]}
     assert data["best_so_far"] == min(figures, key=lambda number: figures[number])

@@ -87,11 +87,12 @@ def test_a_search_over_proposed_options_goes_on_with_them(
 
 def test_a_change_is_told_of_a_base_of_any_sign(tmp_path: pathlib.Path) -> None:
     script = tmp_path / "score.sh"
-    base = tuned(JOB, parse_space(["unroll-count=1"])).base.objectives["size"]
+    base = tuned(JOB, parse_space(["unroll-count=1"])).base.figure
+    assert base is not None
     for above, expected in ((base, []), (base + 100, ["-"])):
         script.write_text(f'echo $(($(stat -c %s "$1") - {above:.0f}))\n')
         command = Command(command=f"sh {shlex.quote(str(script))} {{object}}")
-        best, _ = tuned(JOB, parse_space(["force-vector-width=1"]), command).summary()
+        best, _ = tune_command.summary(tuned(JOB, parse_space(["force-vector-width=1"]), command))
         assert re.findall(r" \((.)\d+\.\d%\)$", best) == expected
         assert best.startswith("best by command: -force-vector-width=1")
 

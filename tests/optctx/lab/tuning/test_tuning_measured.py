@@ -14,13 +14,12 @@ from optctx import OptionContext, registry
 from optctx.compiling import FreshProcess, Job, compile_job
 from optctx.errors import OptctxError
 from optctx.lab.command.main import main
+from optctx.lab.experiment import Plan
 from optctx.lab.outcome import Answer
 from optctx.lab.timing import Confirmation, Interval, Outcome
 from optctx.lab.trial import Trial
 from optctx.lab.tuning import Command, Dimension, RunTime, Space, parse_space, propose
 from optctx.lab.tuning.assess import Assessor
-from optctx.lab.tuning.objectives import objective_named
-from optctx.lab.tuning.winner import Winner
 from tests.support.ir_texts import SCALE
 from tests.support.tuning_cases import (
     JOB,
@@ -38,17 +37,11 @@ from tests.support.tuning_cases import (
 @pytest.mark.long
 def test_run_time_is_searched_and_confirmed(tmp_path: pathlib.Path) -> None:
     study = tuned_by_time(tmp_path)
-    assert study.base.objectives["time"] == pytest.approx(1, abs=0.5)
+    assert study.base.figure == pytest.approx(1, abs=0.5)
     assert {trial.state for trial in study.trials} == {"ok"}
     assert study.best is not None
-    assert study.best.objectives["time"] < 0.7
+    assert (study.best.figure or 1) < 0.7
     assert study.best.attributes["time"]["ratio"]["low"] > 1
-
-
-def test_a_run_time_is_searched_for_gains_alone() -> None:
-    assert objective_named("time:min") == objective_named("time") == RunTime()
-    with pytest.raises(OptctxError, match="write time without ':max'"):
-        objective_named("time:max")
 
 
 @pytest.mark.usefixtures("few_rounds")
@@ -58,7 +51,7 @@ def test_run_times_of_another_processor_are_not_of_the_same_search(
     arguments: dict[str, Any] = {
         "job": KERNEL,
         "space": parse_space(["force-vector-width=1"]),
-        "objective": RunTime(kernel=sum_of_floats(tmp_path, seconds=0.01)),
+        "by": RunTime(kernel=sum_of_floats(tmp_path, seconds=0.01)),
         "storage": str(tmp_path / "night.journal"),
     }
     tuned(**arguments)
@@ -73,7 +66,7 @@ def test_a_wrong_result_is_a_row(tmp_path: pathlib.Path) -> None:
     objective = RunTime(kernel=sum_of_floats(tmp_path, "", seconds=0.01))
     study = tuned(KERNEL, parse_space(["force-vector-width=1"]), objective)
     (trial,) = study.trials
-    assert (trial.state, trial.objectives) == ("wrong result", {})
+    assert (trial.state, trial.figure) == ("wrong result", None)
     assert "the returned value is" in trial.error
     assert study.best is None
 
@@ -82,7 +75,7 @@ def test_a_command_gives_the_figure(tmp_path: pathlib.Path, capfd: pytest.Captur
     (tmp_path / "score.sh").write_text('echo size is $(wc -c < "$1")\n')
     command = f"sh {tmp_path}/score.sh {{object}}"
     study = tuned(JOB, loops(), Command(command=command), trials=4)
-    assert all(trial.objectives == {"command": trial.attributes["size"]} for trial in study.trials)
+    assert all(trial.figure == trial.attributes["size"] for trial in study.trials)
     for bad, timeout, expected in (
         ("sh -c 'echo no luck >&2; exit 1' {object}", 60, "status 1: no luck"),
         ("sh -c 'echo 1 x' {object}", 60, "no number last: 1 x"),
@@ -100,7 +93,7 @@ def test_equal_objects_are_measured_once_and_not_again_by_the_next_search(tmp_pa
         "job": JOB,
         # The second option changes nothing in this module, but LLVM reads it.
         "space": parse_space(["force-vector-width=1,2", "inline-threshold=100,200,300,400,500,600"]),
-        "objective": Command(command=f"sh {script} {{object}}"),
+        "by": Command(command=f"sh {script} {{object}}"),
         "trials": 12,
     }
     cut_short(8, **arguments, storage=str(tmp_path / "night.journal"))
@@ -113,23 +106,22 @@ def test_equal_objects_are_measured_once_and_not_again_by_the_next_search(tmp_pa
     assert len(study.trials) == 12
 
 
-def test_a_best_trial_that_takes_too_long_the_next_time_is_no_gain() -> None:
+def test_a_best_trial_that_takes_too_long_the_next_time_is_no_gain(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """There is nothing to drop options from, and the search goes on to its end."""
     ratio = {
         name: {"middle": each, "low": each, "high": each} for name, each in (("ratio", 2.0), ("noise", 1.0))
     }
-    trial = Trial(
-        0, {"unroll-count": "2"}, "", "ok", {"time": 0.5}, attributes={"digest": "x", "time": ratio}
-    )
-    assessor, objective, one = Mock(Assessor), Mock(RunTime), Interval(1.0, 1.0, 1.0)
-    objective.name, assessor.base = "time", b""
-    assessor.answers.return_value = [Answer("timed out")]
+    trial = Trial(0, {"unroll-count": "2"}, "ok", 0.5, attributes={"digest": "x", "time": ratio})
+    objective, one = Mock(RunTime), Interval(1.0, 1.0, 1.0)
+    assessor = Assessor(Mock(Plan), RunTime.goal, objective)
+    monkeypatch.setattr(assessor, "_compile", lambda options: Answer("timed out"))
     objective.against.side_effect = OptctxError("the base cannot be measured")
     objective.confirm.return_value = Confirmation(False, one, None, one, Outcome("failed"))
-    winner = Winner(assessor)
-    winner.confirm([trial], objective)
-    assert winner.confirmation is not None
-    assert (winner.confirmation["gain"], winner.options) == (False, None)
+    assessor.confirm([trial], objective)
+    assert assessor.confirmation is not None
+    assert (assessor.confirmation["gain"], assessor.fewest) == (False, None)
 
 
 def test_what_a_command_measures_is_minimised_by_measuring(fresh: FreshProcess) -> None:
@@ -138,7 +130,7 @@ def test_what_a_command_measures_is_minimised_by_measuring(fresh: FreshProcess) 
     study = tuned(JOB, space, Command(command="stat -c %s {object}"))
     assert (len(study.trials), study.minimised) == (1, {"force-vector-width": "1"})
     code = fresh.compile(replace(JOB, options=("-force-vector-width=1",))).code
-    assert len(code) < study.trials[0].objectives["command"]
+    assert len(code) < (study.trials[0].figure or 0)
 
 
 def test_the_winner_stands_on_the_fewest_options(
@@ -154,8 +146,8 @@ def test_the_winner_stands_on_the_fewest_options(
     context = OptionContext.load(file)
     assert "enable-gvn-hoist" not in context.overrides
     code = context.run(lambda: compile_job(JOB)).code
-    sizes = [trial["objectives"]["size"] for trial in found["trials"]]
-    assert len(code) == found["best"]["objectives"]["size"] == min(sizes)
+    sizes = [trial["figure"] for trial in found["trials"]]
+    assert len(code) == found["best"]["figure"] == min(sizes)
     assert {"optctx", "llvmlite", "LLVM", "python", "optuna"} <= found["versions"].keys()
 
 

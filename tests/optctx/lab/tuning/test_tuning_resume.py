@@ -19,7 +19,7 @@ from optuna.trial import TrialState
 from optctx.compiling import Job
 from optctx.errors import EndedEarlyError, Interrupted, OptctxError
 from optctx.lab.trial import Trial
-from optctx.lab.tuning import Instructions, Tuned, parse_space
+from optctx.lab.tuning import Tuned, parse_space
 from optctx.lab.tuning.assess import Assessor
 from optctx.lab.tuning.studies import Study
 from tests.support.forking import fork, run_and_end
@@ -183,7 +183,7 @@ def test_a_study_of_something_else_is_refused_by_name(tmp_path: pathlib.Path) ->
     others: dict[str, dict[str, Any]] = {
         "input": {"job": Job(TINY, JOB.passes)},
         "space": {"space": parse_space(["unroll-count=1..8"])},
-        "objective": {"objective": Instructions()},
+        "goal": {"by": "instructions"},
     }
     for name, value in others.items():
         words = f"its trials differ in {name}; .* or name another storage"
