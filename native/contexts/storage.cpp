@@ -197,25 +197,24 @@ std::uint8_t* Storage::object(std::uint32_t slot) const noexcept {
 }
 
 void Storage::reset() {
-    std::uint8_t* copies = written_->data();
+    // Most of what entering a scope costs. The compiler cannot know that no word is a member of these.
+    std::uint8_t* const copies = written_->data();
+    const std::uint32_t* const words = plan_.hot_words.data();
+    const std::uint64_t* const pristine = pristine_.data();
     const std::size_t strings = plan_.string_slots.size();
+    const std::size_t end = plan_.occurrences_from;
     for (std::size_t i = 0; i < strings; ++i) {
         // When LLVM assigned another string, it released the copy's share of the old one.
-        std::uint8_t* word = copies + plan_.hot_words[i];
-        if (std::memcmp(word, &pristine_[i], word_size) == 0) continue;
-        std::memcpy(word, &pristine_[i], word_size);
+        if (std::memcmp(copies + words[i], pristine + i, word_size) == 0) continue;
+        std::memcpy(copies + words[i], pristine + i, word_size);
         values::share_value(regions_[plan_.string_slots[i]], object(plan_.string_slots[i]));
     }
     for (std::size_t i = 0; i < plan_.own_string_slots.size(); ++i) {
         const std::uint32_t slot = plan_.own_string_slots[i];
         values::give_string(regions_[slot], object(slot), string_sources_[i], copies_->characters[i]);
     }
-    // Most of what entering a scope costs. The compiler cannot know that no word is a member of the vectors.
-    const std::uint32_t* const words = plan_.hot_words.data();
-    const std::uint64_t* const pristine = pristine_.data();
 #pragma GCC unroll 8
-    for (std::size_t i = strings; i < plan_.occurrences_from; ++i)
-        std::memcpy(copies + words[i], pristine + i, word_size);
+    for (std::size_t i = strings; i < end; ++i) std::memcpy(copies + words[i], pristine + i, word_size);
 }
 
 bool Storage::is_written() const noexcept {
