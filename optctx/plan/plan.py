@@ -10,7 +10,7 @@ from optctx._native import Abi, Kind, Ownership, Readers, Region, Role, Sites, U
 from optctx.arch.code import NumberedFunctions
 from optctx.image.facts.interceptions import DEBUG_OUTPUT
 from optctx.image.options import RegisteredOption
-from optctx.image.storage_beside import Printing, StateBeside
+from optctx.image.storage_beside import PointerTable, Printing, StateBeside
 from optctx.image.survey import Survey
 from optctx.plan.references import References, is_any_in
 from optctx.plan.refusals import refuse
@@ -116,6 +116,28 @@ def _readers_through_tables(plan: Plan, uses: Mapping[int, Uses]) -> dict[int, t
     tables = plan.references.tables
     readers = {table.address: set(uses[table.address].functions) for table in tables if table.address in uses}
     while True:  # past tables that lead to tables
+        held = _Held(tables, readers)
+        grown = False
+        for table in tables:
+            through = held.within(table.address, table.size)
+            if through - readers.get(table.address, set()):
+                readers[table.address] = through | readers.get(table.address, set())
+                grown = True
+        if not grown:
+            break
+    found: dict[int, tuple[int, ...]] = {}
+    for option in plan.options.values() if readers else ():
+        own = held.within(option.address, option.size or 0)
+        own |= held.within(option.variable, option.variable_size or 0)
+        if own:
+            found[option.address] = tuple(sorted(own))
+    return found
+
+
+class _Held:
+    """What tables hold: addresses, in order, and the numbers of the functions that read them there."""
+
+    def __init__(self, tables: list[PointerTable], readers: Mapping[int, set[int]]) -> None:
         held = [
             (target, own)
             for table in tables
@@ -123,28 +145,14 @@ def _readers_through_tables(plan: Plan, uses: Mapping[int, Uses]) -> dict[int, t
             for _, target in table.pointers
         ]
         held.sort(key=lambda each: each[0])
-        grown = False
-        for table in tables:
-            through = _held_in(held, table.address, table.size)
-            if through - readers.get(table.address, set()):
-                readers[table.address] = through | readers.get(table.address, set())
-                grown = True
-        if not grown:
-            break
-    found: dict[int, tuple[int, ...]] = {}
-    for option in plan.options.values() if held else ():
-        own = _held_in(held, option.address, option.size or 0)
-        own |= _held_in(held, option.variable, option.variable_size or 0)
-        if own:
-            found[option.address] = tuple(sorted(own))
-    return found
+        self._targets = [target for target, _ in held]
+        self._readers = [own for _, own in held]
 
-
-def _held_in(held: list[tuple[int, set[int]]], begin: int, size: int) -> set[int]:
-    """Return what is held of the addresses in a span, all in order."""
-    first = bisect_left(held, begin, key=lambda each: each[0])
-    last = bisect_left(held, begin + size, lo=first, key=lambda each: each[0])
-    return set().union(*(own for _, own in held[first:last]))
+    def within(self, begin: int, size: int) -> set[int]:
+        """Return who reads addresses in a span."""
+        first = bisect_left(self._targets, begin)
+        last = bisect_left(self._targets, begin + size, lo=first)
+        return set().union(*self._readers[first:last])
 
 
 def _add_state(plan: Plan, state: list[StateBeside]) -> None:
