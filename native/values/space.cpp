@@ -27,10 +27,9 @@ Space* space_of(unsigned image) noexcept { return spaces[image].load(std::memory
 
 Setting copy_option(const std::vector<Region>& regions, std::uint32_t slot,
                     const std::function<std::shared_ptr<Block>(std::uint32_t slot)>& copy) {
-    Setting setting{{slot, copy(slot)}};
     const std::uint32_t variable = regions[slot].variable;
-    if (variable == no_slot) return setting;
-    setting.push_back({variable, copy(variable)});
+    if (variable == no_slot) return {{slot, copy(slot)}};
+    Setting setting{{slot, copy(slot)}, {variable, copy(variable)}};
     point_at_variable(regions[slot], setting.front().block->address(), setting.back().block->address());
     return setting;
 }
