@@ -158,13 +158,11 @@ def test_on_another_thread_a_copy_is_inside_from_switch_to_switch() -> None:
 def test_a_carried_scope_that_cpp_code_hides_is_carried_once_and_until_that_ends() -> None:
     """What takes its place is known by the address of its mark, which another may get once that is free."""
 
-    with four() as context:
-        inside = copy_context()
-    carried, inner = weakref.ref(context), eight()
-    del context
-
     def check() -> None:
-        nonlocal inside
+        with four() as context:  # here: without the GIL, a thread that waits frees nothing that is its own
+            inside = copy_context()
+        carried, inner = weakref.ref(context), eight()
+        del context
         task, hiding = Task(inside), NativeScope({"unroll-count": "6"})
         [mark] = (each for each in inside.values() if type(each).__name__ == "Mark")
         task.do(hiding.__enter__)
