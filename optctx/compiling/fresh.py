@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import math
 import os
-import threading
+import time
 from dataclasses import replace
 from typing import Literal, TypeVar, cast
 
@@ -19,7 +19,6 @@ from optctx.compiling.job import Job, Result, compile_unchecked, initialise_targ
 from optctx.compiling.targets import is_suspect, named, target_problem, trial_of
 from optctx.errors import EndedEarlyError, OptctxError, shown
 from optctx.hosts.llvmlite.compiling import native_api, refusal
-from optctx.locks import lock_left_behind
 from optctx.process import set_process_options
 
 R = TypeVar("R")
@@ -57,7 +56,6 @@ class FreshProcess:
         self._running = False
         self._owner = os.getpid()
         self._calls: set[Call[Result]] = set()
-        self._ended = threading.Condition(lock_left_behind())  # one of them
 
     def __enter__(self) -> FreshProcess:
         if self._running:
@@ -71,8 +69,9 @@ class FreshProcess:
         if self._owner == os.getpid():
             for call in self._calls.copy():
                 call.kill()
-            with self._ended:
-                self._ended.wait_for(lambda: not self._calls, _GRACE)
+            over = time.monotonic() + _GRACE
+            while self._calls and time.monotonic() < over:
+                time.sleep(0.001)  # the threads that have made them see their ends
 
     def compile(self, job: Job, *, timeout: float | None = None) -> Result:
         """Compile one job in a fresh process and wait for it. `timeout` (seconds) replaces the usual one.
@@ -109,9 +108,7 @@ class FreshProcess:
         try:
             return _result(call.result(), limits.seconds)
         finally:
-            with self._ended:
-                self._calls.discard(call)
-                self._ended.notify_all()
+            self._calls.discard(call)
 
 
 def checked_limits(timeout: object, memory: object) -> Limits:
