@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-import contextlib
 import ctypes
+import math
 import os
 import sys
 import threading
 import time
 from collections import deque
 from collections.abc import Callable, Hashable, Iterable
-from queue import Empty, SimpleQueue
+from queue import SimpleQueue
 from typing import Any, Generic, NoReturn, TypeVar
 
 import msgspec
 
-from optctx.children.answers import Call, Done, Listener, done_by
 from optctx.children.child import Channel, call, called
 from optctx.children.death import Death, printed_to
 from optctx.children.messages import FrameError, Limits, Reply, decode, name_of, pack
-from optctx.children.pool import GRACE, Pool
+from optctx.children.pool import Call, Child, Done, Pool, done_by, wait
 from optctx.errors import EndedEarlyError
 from optctx.locks import lock_left_behind
 
@@ -107,11 +106,11 @@ def _taken(file: int) -> str:
     return text
 
 
-class _Child(Listener):
+class _Child(Child):
     """The child as its crowd sees it. `sent`: the calls without an answer, and when a thread began each."""
 
-    def __init__(self, mail: SimpleQueue[tuple[_Child | int, Any]]) -> None:
-        super().__init__(lambda body: mail.put((self, body)), lambda end: mail.put((self, end)))
+    def __init__(self, *given: Any) -> None:
+        super().__init__(*given)
         self.sent: dict[int, float | None] = {}
 
     @property
@@ -170,7 +169,6 @@ class Crowd(Generic[R]):
         self._children: list[_Child] = []
         self._open: _Child | None = None  # the one that gets calls
         self._alone: dict[int, Call[R]] = {}
-        self._mail: SimpleQueue[tuple[_Child | int, Any]] = SimpleQueue()
 
     def __enter__(self) -> Crowd[R]:
         return self
@@ -178,21 +176,11 @@ class Crowd(Generic[R]):
     def __exit__(self, *error: object) -> None:
         if not self._pool.is_own:
             return
-        for child in self._children:
-            child.kill()
-        for each in self._alone.values():
+        left = [*self._children, *self._alone.values()]
+        for each in left:
             each.kill()
-        with contextlib.suppress(Empty):
-            self._wait_for_the_killed()
-
-    def _wait_for_the_killed(self) -> None:
-        """Wait for their ends. Raises Empty after GRACE without any."""
-        while self._children or self._alone:
-            sender, mail = self._mail.get(timeout=GRACE)
-            if isinstance(sender, int):
-                del self._alone[sender]
-            elif isinstance(mail, Death):
-                self._children.remove(sender)
+        for each in left:
+            _bury(each)
 
     def submit(self, number: int, *arguments: Any) -> None:
         """Have a call made. `number`: of no call under way."""
@@ -208,11 +196,13 @@ class Crowd(Generic[R]):
         found: list[tuple[int, Done[R]]] = []
         while not found and self._arguments:
             self._fill()
-            with contextlib.suppress(Empty):
-                mail = self._mail.get(timeout=self._stop_late())
-                while True:
-                    found += self._take(*mail)
-                    mail = self._mail.get_nowait()
+            wait([*self._children, *self._alone.values()], self._stop_late())
+            for number, each in list(self._alone.items()):
+                if (done := each.done()) is not None:
+                    del self._alone[number]
+                    found.append(self._ended_alone(number, done))
+            for child in list(self._children):
+                found += self._heard(child)
         self._fill()
         return found
 
@@ -254,34 +244,33 @@ class Crowd(Generic[R]):
                 child.tell(_Order(number, pack(self._arguments[number])))
 
     def _start_child(self) -> _Child:
-        child = _Child(self._mail)
+        child = _Child(self._pool, work, (self._shared, self._threads), self._limits(self._threads))
         self._children.append(child)
-        limits = self._limits(self._threads)
-        self._pool.open(work, self._shared, self._threads, listener=child, limits=limits)
         return child
 
     def _start_alone(self, number: int) -> None:
         limits = msgspec.structs.replace(self._limits(1), seconds=self._limit(number))
         arguments = pack(self._arguments[number])
-        call = self._pool.submit(alone, self._shared, arguments, gives=self._gives, limits=limits)
-        self._alone[number] = call
-        call.future.add_done_callback(lambda _: self._mail.put((number, None)))
+        given = self._shared, arguments
+        self._alone[number] = self._pool.submit(alone, *given, gives=self._gives, limits=limits)
 
     def _limits(self, threads: int) -> Limits:
         return Limits(memory=None if self._memory is None else threads * (self._memory + PER_THREAD))
 
     # What came of it
 
-    def _take(self, sender: _Child | int, mail: Any) -> list[tuple[int, Done[R]]]:
-        if isinstance(sender, int):
-            return [self._ended_alone(sender, self._alone.pop(sender).future.result())]
-        if isinstance(mail, Death):
-            self._bury(sender, mail)
-        elif not sender.nonsense:
+    def _heard(self, child: _Child) -> list[tuple[int, Done[R]]]:
+        found = [done for body in child.hear() for done in self._take(child, body)]
+        if child.death is not None:
+            self._bury(child, child.death)
+        return found
+
+    def _take(self, child: _Child, body: bytes) -> list[tuple[int, Done[R]]]:
+        if child.how != "nonsense":
             try:
-                return self._said(sender, decode(mail, _Said))
+                return self._said(child, decode(body, _Said))
             except (FrameError, KeyError):  # it wrote to its answers: what it was doing is called again alone
-                sender.kill_for_nonsense()
+                child.kill("nonsense")
         return []
 
     def _said(self, child: _Child, said: _Said) -> list[tuple[int, Done[R]]]:
@@ -327,10 +316,10 @@ class Crowd(Generic[R]):
         self._suspects.extendleft((number, True) for number in reversed(again))
         self._pending.extendleft(number for number in reversed(child.sent) if number not in again)
 
-    def _stop_late(self) -> float | None:
+    def _stop_late(self) -> float:
         """A child with a late call gets no more, ends what its other threads have, and is killed.
 
-        Returns the seconds until another call is late; None if no call is under way.
+        Returns the seconds until another call is late.
         """
         now = time.monotonic()
         ends: list[float] = []
@@ -342,4 +331,10 @@ class Crowd(Generic[R]):
             if child is not self._open and not in_time:
                 child.kill()
             ends += in_time
-        return min(ends, default=None)
+        return min(ends, default=math.inf)
+
+
+def _bury(child: Child) -> None:
+    while child.death is None:
+        wait([child])
+        child.hear()

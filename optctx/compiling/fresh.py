@@ -8,14 +8,13 @@ from __future__ import annotations
 import hashlib
 import math
 import os
-from contextlib import suppress
+import time
 from dataclasses import replace
 from typing import Literal, TypeVar, cast
 
-from optctx.children.answers import Call, Done
 from optctx.children.death import OF_MACHINE, Death, cause_of_end, last_words
 from optctx.children.messages import Limits
-from optctx.children.pool import Pool, SharedPool
+from optctx.children.pool import Call, Done, Pool, SharedPool
 from optctx.compiling.job import Job, Result, compile_unchecked, initialise_targets
 from optctx.compiling.targets import is_suspect, named, target_problem, trial_of
 from optctx.errors import EndedEarlyError, OptctxError, shown
@@ -25,7 +24,7 @@ from optctx.process import set_process_options
 R = TypeVar("R")
 
 MOST_SECONDS, _MOST_BYTES = (1 << 32) - 1, 1 << 47  # 136 years; all addresses of a process
-_GRACE = 30.0  # seconds that the server may take in addition to a job's own time
+_GRACE = 10.0  # seconds that jobs have to end once they are killed
 
 
 class FreshProcess:
@@ -70,8 +69,9 @@ class FreshProcess:
         if self._owner == os.getpid():
             for call in self._calls.copy():
                 call.kill()
-                with suppress(TimeoutError):
-                    call.future.result(_GRACE)
+            over = time.monotonic() + _GRACE
+            while self._calls and time.monotonic() < over:
+                time.sleep(0.001)  # the threads that have made them see their ends
 
     def compile(self, job: Job, *, timeout: float | None = None) -> Result:
         """Compile one job in a fresh process and wait for it. `timeout` (seconds) replaces the usual one.
@@ -99,7 +99,6 @@ class FreshProcess:
             raise OptctxError("this FreshProcess is not running; use it inside its `with` block")
         limits = limits or self._limits
         assert limits.seconds is not None
-        within = limits.seconds + _GRACE
         try:
             pool = llvm_pool()  # another one if the server was killed
         except OSError as error:
@@ -107,9 +106,7 @@ class FreshProcess:
         call = pool.submit(compile_fresh, job, self._directory, gives=Result, limits=limits)
         self._calls.add(call)
         try:
-            return _result(call.result(within), limits.seconds)
-        except TimeoutError:
-            return _lost(f"the helper process did not answer within {within:g} s")
+            return _result(call.result(), limits.seconds)
         finally:
             self._calls.discard(call)
 

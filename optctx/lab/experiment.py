@@ -15,10 +15,9 @@ from itertools import islice
 from typing import Self
 
 from optctx import OptionContext, attach
-from optctx.children.answers import Done
 from optctx.children.crowd import PER_THREAD, Crowd
 from optctx.children.messages import Limits as ChildLimits
-from optctx.children.pool import Pool, SharedPool
+from optctx.children.pool import Done, Pool, SharedPool
 from optctx.compiling import FreshProcess, Image, Job, Result, answered, compile_unchecked, image_of
 from optctx.compiling.fresh import load_llvm, move_to, refused_reading
 from optctx.compiling.job import pipeline_error
