@@ -18,7 +18,7 @@ import msgspec
 from optctx.children.child import Channel, call, called
 from optctx.children.death import Death, printed_to
 from optctx.children.messages import FrameError, Limits, Reply, decode, name_of, pack
-from optctx.children.pool import Call, Child, Done, Pool, done_by, wait
+from optctx.children.pool import GRACE, Call, Child, Done, Pool, done_by, wait
 from optctx.errors import EndedEarlyError
 from optctx.locks import lock_left_behind
 
@@ -107,11 +107,15 @@ def _taken(file: int) -> str:
 
 
 class _Child(Child):
-    """The child as its crowd sees it. `sent`: the calls without an answer, and when a thread began each."""
+    """The child as its crowd sees it. `sent`: the calls without an answer, and when a thread began each.
+
+    `heard`: when it last began or ended one, or got one.
+    """
 
     def __init__(self, *given: Any) -> None:
         super().__init__(*given)
         self.sent: dict[int, float | None] = {}
+        self.heard = time.monotonic()
 
     @property
     def running(self) -> dict[int, float]:
@@ -240,7 +244,7 @@ class Crowd(Generic[R]):
             most = 2 * room if room == self._threads else room
             while self._pending and len(child.sent) < most:
                 number = self._pending.popleft()
-                child.sent[number] = None
+                child.sent[number], child.heard = None, time.monotonic()
                 child.tell(_Order(number, pack(self._arguments[number])))
 
     def _start_child(self) -> _Child:
@@ -274,10 +278,10 @@ class Crowd(Generic[R]):
         return []
 
     def _said(self, child: _Child, said: _Said) -> list[tuple[int, Done[R]]]:
-        number = said.number
+        number, child.heard = said.number, time.monotonic()
         if said.reply is None:
             _ = child.sent[number]  # raises for another call
-            child.sent[number] = time.monotonic()
+            child.sent[number] = child.heard
             return []
         done = done_by(said.reply, self._gives, Death("exited", 0, said.printed))
         if done.death is not None:
@@ -309,7 +313,7 @@ class Crowd(Generic[R]):
         """After a child's end: what it was doing is called again alone, and what waited there by another."""
         self._children.remove(child)
         if end.how == "lost":  # the server is gone, or can start no process
-            raise EndedEarlyError(end.printed if self._pool.end else f"cannot go on: {end}")
+            raise EndedEarlyError(end.printed if self._pool.is_over else f"cannot go on: {end}")
         if child is self._open:
             self._open = None
         again = list(child.running) or list(child.sent)  # no other child would begin what this one has not
@@ -319,12 +323,13 @@ class Crowd(Generic[R]):
     def _stop_late(self) -> float:
         """A child with a late call gets no more, ends what its other threads have, and is killed.
 
-        Returns the seconds until another call is late.
+        One that begins none of its calls is late as well. Returns the seconds until another call is late.
         """
         now = time.monotonic()
         ends: list[float] = []
         for child in self._children:
-            left = [began + self._limit(number) - now for number, began in child.running.items()]
+            began = child.running or dict.fromkeys(child.sent, child.heard + GRACE)
+            left = [each + self._limit(number) - now for number, each in began.items()]
             in_time = [each for each in left if each > 0]
             if len(in_time) < len(left) and child is self._open:
                 self._open = None

@@ -48,7 +48,8 @@ _START = (
     "signal.pthread_sigmask(signal.SIG_SETMASK, ()); "
     "from optctx.children.server import main; main()"
 )
-GRACE = 10.0  # seconds that a server has to end
+GRACE = 10.0  # seconds that a server has to end, and to tell of the end of a child
+_PREPARING = 120.0  # seconds that it has to prepare
 _DROPPED = 1.0  # seconds after which a server that dropped a call is known to live
 _LONGEST = 1e6  # seconds of one wait: the kernel takes 24 days at most
 
@@ -81,55 +82,49 @@ class Pool:
     """
 
     def __init__(self, prepare: Callable[..., Any], *arguments: Any) -> None:
-        """Start nothing yet."""
-        self._prepare = Prepare(name_of(prepare), pack(arguments))
+        """Start the server, and do not wait for it to prepare. Raises OSError if no process starts."""
+        order = encode(Prepare(name_of(prepare), pack(arguments)))
         self._owner = os.getpid()
-        self._printed = open(os.memfd_create("printed"), "rb")  # noqa: SIM115  lasts as long as this
-        self._socket, self._servers = socket.socketpair()
         self._popen: subprocess.Popen[bytes] | None = None
         self._is_used = False
+        _running.add(self)
+        self._printed = open(os.memfd_create("printed"), "rb")  # noqa: SIM115  lasts as long as this
+        self._socket, self._servers = socket.socketpair()
+        self._socket.settimeout(_PREPARING)
+        try:
+            self._popen = _started(self._servers.fileno(), self._printed.fileno())
+            self._servers.close()
+            with contextlib.suppress(OSError):  # it has ended, as the first call will tell
+                self._socket.sendall(order)
+        except BaseException:
+            self.close()
+            raise
 
     def __enter__(self) -> Pool:
-        self.start()
         return self
 
     def __exit__(self, *error: object) -> None:
         self.close()
-
-    def start(self) -> None:
-        """Start the server, and do not wait for it to prepare. Raises OSError if no process starts."""
-        _running.add(self)
-        command, ends = python_command(_START), signal.valid_signals()
-        try:
-            before = signal.pthread_sigmask(signal.SIG_BLOCK, ends)
-            try:
-                self._popen = subprocess.Popen(
-                    command, stdin=self._servers.fileno(), stdout=self._printed, stderr=self._printed
-                )
-            finally:
-                signal.pthread_sigmask(signal.SIG_SETMASK, before)
-            self._servers.close()
-            with contextlib.suppress(OSError):  # it has ended, as the first call will tell
-                self._socket.sendall(encode(self._prepare))
-        except BaseException:
-            self.close()
-            raise
 
     def close(self) -> None:
         """End the server and every child."""
         if self._popen is None or not self.is_own:
             return
         with contextlib.suppress(OSError):
-            self._socket.shutdown(socket.SHUT_RDWR)  # it kills the children with what they started
+            self._socket.shutdown(socket.SHUT_WR)  # it kills the children with what they started
         try:
             if self._is_used:  # otherwise it may prepare for long, and has no children
                 self._popen.wait(GRACE)
         except subprocess.TimeoutExpired:
             pass
         finally:
-            self._popen.kill()
+            self.kill()
             self._popen.wait()
-            self._socket.close()
+
+    def kill(self) -> None:
+        """Kill the server, as one that is stopped. The kernel kills its children, not what they started."""
+        assert self._popen is not None
+        self._popen.kill()
 
     @property
     def is_own(self) -> bool:
@@ -156,17 +151,24 @@ class Pool:
             raise OptctxError(
                 "this helper process belongs to the process that this one was forked from; make another one"
             )
-        if self._popen is None:
-            raise OptctxError("this helper process is not running; use it inside its `with` block")
         said = b""
-        with contextlib.suppress(OSError):
+        try:
             said = self._socket.recv(CHUNK, socket.MSG_PEEK)  # what is left there, no interrupt loses
+        except TimeoutError:  # it is stopped
+            self.kill()
+        except OSError:
+            pass
         return next((decode(body, Ready) for body in Frames().feed(said)), None)
 
     @property
-    def end(self) -> Death | None:
-        """How the server ended; None while it runs."""
-        return None if self._popen is None or self._popen.poll() is None else self.lost()
+    def orders(self) -> int:
+        """A descriptor that `poll` finds closed when the server has ended."""
+        return self._socket.fileno()
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the server has ended."""
+        return self._popen is None or self._popen.poll() is not None
 
     def lost(self) -> Death:
         """The end of a call that got none: the server has ended, or could not take what was sent."""
@@ -185,7 +187,7 @@ class Pool:
     ) -> Call[R]:
         """Call `function(prepared, *arguments)` in a child of its own. Its result is decoded as `gives`.
 
-        Waits until the server has prepared. Raises OptctxError if the pool does not run.
+        Waits until the server has prepared. Raises OptctxError in a forked copy of the pool's process.
         """
         return Call(self, function, arguments, limits or Limits(), gives)
 
@@ -203,23 +205,34 @@ class Pool:
             socket.send_fds(self._socket, [function.encode()], descriptors)
 
     def __del__(self) -> None:  # otherwise Python warns of each
-        for name in ("_socket", "_servers", "_printed"):
-            if hasattr(self, name):  # it may have got none
-                getattr(self, name).close()
+        _close(self, "_socket", "_servers", "_printed")
 
     def _forked(self) -> None:
         """In a child of fork: leave the process to the parent, which ends it by closing the only socket."""
-        self._socket.close()
-        self._servers.close()
+        _close(self, "_socket", "_servers")
         if self._popen is not None:
             self._popen.returncode = 0  # it is not a child of this process
+
+
+def _started(orders: int, printed: int) -> subprocess.Popen[bytes]:
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
+    try:
+        return subprocess.Popen(python_command(_START), stdin=orders, stdout=printed, stderr=printed)
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _close(owner: object, *names: str) -> None:
+    for name in names:
+        if hasattr(owner, name):  # it may have got none
+            getattr(owner, name).close()
 
 
 class Child:
     """A child of a pool, as its caller sees it. For one thread, but for `kill`. Dropping it ends the child.
 
     `death`: its end, whether it has answered or not; None before. `how`: what that is called if it was killed
-    for it. `deadline`: `wait` kills it then.
+    for it. `deadline`: `wait` kills it then. If the server does not tell of an end, `wait` kills the server.
     """
 
     talks = True
@@ -228,7 +241,7 @@ class Child:
     def __init__(
         self, pool: Pool, function: Callable[..., Any], arguments: Sequence[Any], limits: Limits
     ) -> None:
-        """Start it. Waits until the server has prepared. Raises OptctxError if the pool does not run."""
+        """Start it. Waits until the server has prepared, as `Pool.submit` does."""
         folder = None
         with contextlib.suppress(OSError):  # it was removed
             folder = os.getcwdb()
@@ -236,7 +249,8 @@ class Child:
         self.death: Death | None = None
         self.deadline = math.inf
         self._pool, self._limits = pool, limits
-        self._frames = Frames()
+        self._frames, self._untold = Frames(), bytearray()  # what its socket has no room for
+        self._is_silent = self._is_ending = False
         self.how: Literal["timed out", "nonsense"] | None = None
         try:
             self._open(name_of(function))
@@ -253,12 +267,28 @@ class Child:
         self._end, end = socket.socketpair()
         with talk, end:
             self._pool.send(function, talk.fileno(), self._printed.fileno(), end.fileno())
-        self.listening = {self._talk, self._end}
 
     def tell(self, message: object) -> None:
-        """Tell the child something. Does nothing if it has ended."""
-        with contextlib.suppress(OSError):
-            self._talk.sendall(encode(message))
+        """Tell the child something. Does nothing if it has ended. What it does not read yet, `hear` sends."""
+        self._untold += encode(message)
+        self._send()
+
+    def _send(self) -> None:
+        try:
+            while self._untold and self.death is None:
+                del self._untold[: self._talk.send(self._untold, socket.MSG_DONTWAIT)]
+        except BlockingIOError:
+            pass
+        except OSError:  # it has ended
+            self._untold.clear()
+
+    def sources(self) -> dict[int, int]:
+        """What to wait for: descriptors, each with its events. The end of the server is one without any."""
+        if self.death is not None:
+            return {}
+        talk = 0 if self._is_silent else select.POLLIN | (select.POLLOUT if self._untold else 0)
+        its = {self._talk.fileno(): talk} if talk else {}
+        return its | {self._end.fileno(): select.POLLIN, self._pool.orders: 0}
 
     def kill(self, how: Literal["timed out", "nonsense"] | None = None) -> None:
         """End the child with what it started. `how`: its death is to be called that."""
@@ -266,19 +296,37 @@ class Child:
         if self.death is None:
             with contextlib.suppress(OSError):  # it ends now
                 self._end.shutdown(socket.SHUT_WR)
+            self._await_end()
+
+    def _await_end(self) -> None:
+        if not self._is_ending:
+            self.deadline = time.monotonic() + GRACE  # first: another thread may kill it
+            self._is_ending = True
+
+    def stop_late(self) -> None:
+        """After its deadline: end the child, or a server that does not tell of its end."""
+        if self._is_ending:
+            self._pool.kill()
+            self._bury(b"")
+        else:
+            self.kill("timed out")
 
     def hear(self) -> list[bytes]:
         """What the child has said since, without waiting. Sees to its death."""
         if self.death is not None:
             return []
+        self._send()
         end = _received(self._end)  # first: what the child has said before its end is there by then
+        if end is None and self._pool.is_over:  # a fork of this process may have the other side, too
+            end = b""
         found: list[bytes] = []
         while data := _received(self._talk):
             found += self._fed(data)
             if end is None:
                 return found  # the rest later: it may never end
-        if data is not None:
-            self.listening.discard(self._talk)
+        if data is not None and not self._is_silent:
+            self._is_silent = True
+            self._await_end()
         if end is not None:
             self._bury(end)
         return found
@@ -298,14 +346,12 @@ class Child:
             self.death = Death(how, told, printed_to(printed), is_cut(printed, self._limits.files))
         else:
             self.death = self._pool.lost() if told is None else _no_process(told)
-        self._close()
+        _close(self, "_talk", "_end", "_printed")
 
-    def _close(self) -> None:
-        for name in ("_talk", "_end", "_printed"):
-            if hasattr(self, name):  # it may have got none
-                getattr(self, name).close()
-
-    __del__ = _close  # otherwise Python warns of each
+    def __del__(self) -> None:
+        if hasattr(self, "_end") and self._pool.is_own:  # a fork of this process may have it, too
+            self.kill()
+        _close(self, "_talk", "_end", "_printed")
 
 
 class Call(Child, Generic[R]):
@@ -369,21 +415,16 @@ def done_by(reply: Reply, gives: type[R], end: Death) -> Done[R]:
 
 def wait(children: Iterable[Kept], seconds: float = math.inf) -> list[Kept]:
     """Wait until one of them says something or ends, at most so long. Return those; kill late ones."""
-    poll, found, now = select.poll(), [], time.monotonic()
-    sources: dict[int, Kept] = {}
+    poll, now, sources = select.poll(), time.monotonic(), {}
     for child in children:
-        if child.death is not None:
-            found.append(child)
-            continue
-        if child.deadline <= now:
-            child.kill("timed out")
-            child.deadline = math.inf
-        seconds = min(seconds, child.deadline - now)
-        for each in child.listening:
-            poll.register(each, select.POLLIN)
-            sources[each.fileno()] = child
-    ready = poll.poll(0 if found else 1000 * min(max(seconds, 0), _LONGEST))
-    return list(dict.fromkeys([*found, *(sources[each] for each, _ in ready)]))
+        if child.death is None and child.deadline <= now:
+            child.stop_late()
+        seconds = 0 if child.death else min(seconds, child.deadline - now)
+        sources[child] = child.sources()
+        for descriptor, events in sources[child].items():
+            poll.register(descriptor, events)
+    ready = {each for each, _ in poll.poll(1000 * min(max(seconds, 0), _LONGEST))}
+    return [child for child, its in sources.items() if child.death or not ready.isdisjoint(its)]
 
 
 def _received(source: socket.socket) -> bytes | None:
@@ -412,10 +453,8 @@ class SharedPool:
         """The pool. Raises OSError if no process can be started."""
         with self._making:
             pool = self._pool
-            if pool is None or not pool.is_own or pool.end is not None:
-                pool = Pool(self._prepare)
-                pool.start()
-                self._pool = pool  # one that an interrupt kept from starting is of no use
+            if pool is None or not pool.is_own or pool.is_over:
+                pool = self._pool = Pool(self._prepare)
             return pool
 
 

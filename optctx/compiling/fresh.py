@@ -14,7 +14,7 @@ from typing import Literal, TypeVar, cast
 
 from optctx.children.death import OF_MACHINE, Death, cause_of_end, last_words
 from optctx.children.messages import Limits
-from optctx.children.pool import Call, Done, Pool, SharedPool
+from optctx.children.pool import GRACE, Call, Done, Pool, SharedPool
 from optctx.compiling.job import Job, Result, compile_unchecked, initialise_targets
 from optctx.compiling.targets import is_suspect, named, target_problem, trial_of
 from optctx.errors import EndedEarlyError, OptctxError, shown
@@ -24,7 +24,6 @@ from optctx.process import set_process_options
 R = TypeVar("R")
 
 MOST_SECONDS, _MOST_BYTES = (1 << 32) - 1, 1 << 47  # 136 years; all addresses of a process
-_GRACE = 10.0  # seconds that jobs have to end once they are killed
 
 
 class FreshProcess:
@@ -69,7 +68,7 @@ class FreshProcess:
         if self._owner == os.getpid():
             for call in self._calls.copy():
                 call.kill()
-            over = time.monotonic() + _GRACE
+            over = time.monotonic() + GRACE
             while self._calls and time.monotonic() < over:
                 time.sleep(0.001)  # the threads that have made them see their ends
 
@@ -125,7 +124,7 @@ def checked_limits(timeout: object, memory: object) -> Limits:
 def llvm_pool() -> Pool:
     """The pool of this process whose server has loaded LLVM and set no option. Starts it if need be.
 
-    Raises OSError if no process can be started, and OptctxError if no thread can.
+    Raises OSError if no process can be started.
     """
     return _pool.running()
 

@@ -256,8 +256,8 @@ class Experiment:
         done = self.pool.call(check, self.plan, gives=str, limits=self._limits)
         if done.death is not None:  # if the pipeline killed LLVM, the rows will say so
             done = self.pool.call(check_module, self.plan, gives=str, limits=self._limits)
-        if self.pool.end is not None:
-            raise EndedEarlyError(f"{self.pool.end}; run it again")
+        if self.pool.is_over:
+            raise EndedEarlyError(f"{self.pool.lost()}; run it again")
         if done.death is None:
             return done.error or done.value or ""
         if refused := refused_reading(done.death.printed):

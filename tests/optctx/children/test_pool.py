@@ -245,10 +245,9 @@ def said():
     print("there", flush=True)
 
 step = sys.argv[1]
-pool = Pool(calls.base, 1)
 if step == "starting":
     threading.Timer(0.02, said).start()
-pool.start()
+pool = Pool(calls.base, 1)
 if step == "preparing":
     said()
 pool.process
