@@ -151,7 +151,7 @@ def main() -> None:
 
 
 def _prepared(orders: socket.socket, order: Prepare) -> object:
-    """Prepare. If the caller ends meanwhile, so does this process: nothing else happens to the socket."""
+    """Prepare. If the caller ends before, so does this process: nothing else happens to the socket."""
     flags = fcntl.fcntl(orders, fcntl.F_GETFL)
     fcntl.fcntl(orders, fcntl.F_SETOWN, os.getpid())
     fcntl.fcntl(orders, fcntl.F_SETFL, flags | os.O_ASYNC)
