@@ -9,7 +9,8 @@ import resource
 import signal
 import traceback
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, TypeVar
+from functools import lru_cache
+from typing import Any, TypeVar, get_type_hints
 
 import msgspec
 
@@ -28,7 +29,7 @@ from optctx.children.messages import (
 from optctx.errors import OptctxError
 
 T = TypeVar("T")
-_PR_SET_PDEATHSIG = 1
+_LIBC, _PR_SET_PDEATHSIG = ctypes.CDLL(None), 1
 # Made beforehand: the process that writes it may get no memory to make it.
 _NO_MEMORY = encode(Reply("no memory"))
 
@@ -98,7 +99,7 @@ def reap(pid: int) -> int:
 
 def _end_with_parent(parent: int) -> None:
     """Have the kernel kill this process when its parent ends. Exit now if it has ended."""
-    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+    _LIBC.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
     if os.getppid() != parent:
         os._exit(1)
 
@@ -111,10 +112,16 @@ def answer(prepared: object, function: str, channel: Channel) -> None:
     os.environb.clear()
     os.environb.update(start.environment)
     start.limits.apply()
-    if start.talks:
+    if given_to(function) == 2:
         function_of(function)(prepared, channel, *arguments_of(function, start.arguments, given=2))
     else:
         channel.send(called(prepared, function, start.arguments))
+
+
+@lru_cache(maxsize=64)
+def given_to(function: str) -> int:
+    """How many arguments a child adds: what was prepared, and a channel for a function that takes one."""
+    return 2 if Channel in get_type_hints(function_of(function)).values() else 1
 
 
 def called(prepared: object, function: str, arguments: msgspec.Raw) -> Reply:

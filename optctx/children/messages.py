@@ -154,31 +154,16 @@ def address_space() -> int:
         return int(statm.read().split()[0]) * resource.getpagesize()
 
 
-class Prepare(msgspec.Struct, frozen=True, array_like=True):
-    """To a server. What the function returns is the first argument of every call."""
-
-    function: str
-    arguments: msgspec.Raw
-
-
-class Ready(msgspec.Struct, frozen=True, array_like=True):
-    """The server has prepared. `error`: an OptctxError's words if it could not."""
-
-    error: str
-    process: int  # its number
+Prepare = tuple[str, msgspec.Raw]  # to a server: a function's name, and its arguments
 
 
 class Start(msgspec.Struct, frozen=True, array_like=True):
-    """To a child. It runs as the caller does now, not as that did when the server started.
-
-    `talks`: the function gets a channel after what was prepared.
-    """
+    """To a child. It runs as the caller does now, not as that did when the server started."""
 
     arguments: msgspec.Raw
     limits: Limits
     folder: bytes | None
     environment: dict[bytes, bytes]
-    talks: bool
 
 
 class Reply(msgspec.Struct, frozen=True, array_like=True):
@@ -214,13 +199,16 @@ def function_of(name: str) -> Callable[..., Any]:
 
 
 @lru_cache(maxsize=64)
-def _parameters(name: str, given: int) -> Any:
+def arguments_decoder(name: str, given: int) -> msgspec.msgpack.Decoder[tuple[Any, ...]]:
+    """The decoder of a function's arguments. `given`: how many it gets before these."""
     function = function_of(name)
     hints = typing.get_type_hints(function)
-    names = function.__code__.co_varnames[: function.__code__.co_argcount][given:]
-    return tuple[tuple(hints[each] for each in names)] if names else tuple[()]  # type: ignore[misc]
+    kinds = tuple(
+        hints[each] for each in function.__code__.co_varnames[: function.__code__.co_argcount][given:]
+    )
+    return decoder(tuple[kinds] if kinds else tuple[()])  # type: ignore[valid-type]
 
 
 def arguments_of(name: str, arguments: msgspec.Raw, given: int) -> tuple[Any, ...]:
     """Decode the arguments of a function. `given`: how many it gets before these. Raises ValueError."""
-    return cast("tuple[Any, ...]", decoder(_parameters(name, given)).decode(arguments))
+    return arguments_decoder(name, given).decode(arguments)

@@ -26,7 +26,6 @@ from optctx.children.messages import (
     Frames,
     Limits,
     Prepare,
-    Ready,
     Reply,
     Start,
     decode,
@@ -83,7 +82,7 @@ class Pool:
 
     def __init__(self, prepare: Callable[..., Any], *arguments: Any) -> None:
         """Start the server, and do not wait for it to prepare. Raises OSError if no process starts."""
-        order = encode(Prepare(name_of(prepare), pack(arguments)))
+        order: Prepare = name_of(prepare), pack(arguments)
         self._owner = os.getpid()
         self._popen: subprocess.Popen[bytes] | None = None
         self._is_used = False
@@ -95,7 +94,7 @@ class Pool:
             self._popen = _started(self._servers.fileno(), self._printed.fileno())
             self._servers.close()
             with contextlib.suppress(OSError):  # it has ended, as the first call will tell
-                self._socket.sendall(order)
+                self._socket.sendall(encode(order))
         except BaseException:
             self.close()
             raise
@@ -137,16 +136,16 @@ class Pool:
 
         Raises OptctxError if it could not prepare, and EndedEarlyError if a signal ended it.
         """
-        ready = self._ready()
-        if ready is None:
+        error = self._prepared()
+        if error is None:
             death = self.lost()
             raise (EndedEarlyError if death.status < 0 else OptctxError)(str(death))
-        if ready.error:
-            raise OptctxError(ready.error)
-        return ready.process
+        if error or self._popen is None:
+            raise OptctxError(error)
+        return self._popen.pid
 
-    def _ready(self) -> Ready | None:
-        """Wait until the server has prepared. None if it has ended before."""
+    def _prepared(self) -> str | None:
+        """Wait until the server has prepared. Return its error, "" for none; None if it has ended before."""
         if not self.is_own:
             raise OptctxError(
                 "this helper process belongs to the process that this one was forked from; make another one"
@@ -158,7 +157,7 @@ class Pool:
             self.kill()
         except OSError:
             pass
-        return next((decode(body, Ready) for body in Frames().feed(said)), None)
+        return next((decode(body, str) for body in Frames().feed(said)), None)
 
     @property
     def orders(self) -> int:
@@ -199,7 +198,7 @@ class Pool:
 
     def send(self, function: str, *descriptors: int) -> None:
         """Have the server fork a child, with its ends of what the caller talks to it by."""
-        self._ready()
+        self._prepared()
         self._is_used = True
         with contextlib.suppress(OSError):  # the server has ended: so the other ends are closed
             socket.send_fds(self._socket, [function.encode()], descriptors)
@@ -235,9 +234,6 @@ class Child:
     for it. `deadline`: `wait` kills it then. If the server does not tell of an end, `wait` kills the server.
     """
 
-    talks = True
-    """Whether its function is `function(prepared, channel, *arguments)`."""
-
     def __init__(
         self, pool: Pool, function: Callable[..., Any], arguments: Sequence[Any], limits: Limits
     ) -> None:
@@ -245,7 +241,7 @@ class Child:
         folder = None
         with contextlib.suppress(OSError):  # it was removed
             folder = os.getcwdb()
-        start = Start(pack(arguments), limits, folder, dict(os.environb), self.talks)
+        start = Start(pack(arguments), limits, folder, dict(os.environb))
         self.death: Death | None = None
         self.deadline = math.inf
         self._pool, self._limits = pool, limits
@@ -356,8 +352,6 @@ class Child:
 
 class Call(Child, Generic[R]):
     """A call of `function(prepared, *arguments)`, which a child makes and then ends."""
-
-    talks = False
 
     def __init__(
         self,

@@ -16,13 +16,17 @@ import select
 import socket
 from dataclasses import dataclass
 
-from optctx.children.child import answer, fork, kill, reap
+import msgspec
+
+from optctx.children.child import answer, fork, given_to, kill, reap
 from optctx.children.messages import (
     Prepare,
-    Ready,
+    Start,
+    arguments_decoder,
     arguments_of,
     bodies,
     decode,
+    decoder,
     encode,
     function_of,
     lower_limit,
@@ -90,7 +94,7 @@ class Server:
         return bool(name)
 
     def _start(self, function: str, talk: int, printed: int, end: int) -> None:
-        function_of(function)  # imports its module here, once for all children
+        arguments_decoder(function, given_to(function))  # imports its module here, once for all children
         try:
             self._fork(function, talk, printed, end)
         except OSError as error:
@@ -140,24 +144,24 @@ def main() -> None:
     orders = socket.socket(fileno=0)
     for body in bodies(orders.fileno()):
         try:
-            prepared = _prepared(orders, decode(body, Prepare))
+            prepared = _prepared(orders, *decode(body, Prepare))  # type: ignore[arg-type]
         except OptctxError as error:
-            orders.sendall(encode(Ready(str(error), os.getpid())))
+            orders.sendall(encode(str(error)))
             return
-        gc.freeze()  # children share these pages
-        orders.sendall(encode(Ready("", os.getpid())))
+        decoder(Start)  # children share it, and all that there is
+        gc.freeze()
+        orders.sendall(encode(""))
         Server(orders, prepared).serve()
         return
 
 
-def _prepared(orders: socket.socket, order: Prepare) -> object:
+def _prepared(orders: socket.socket, name: str, arguments: msgspec.Raw) -> object:
     """Prepare. If the caller ends before, so does this process: nothing else happens to the socket."""
     flags = fcntl.fcntl(orders, fcntl.F_GETFL)
     fcntl.fcntl(orders, fcntl.F_SETOWN, os.getpid())
     fcntl.fcntl(orders, fcntl.F_SETFL, flags | os.O_ASYNC)
     if select.select([orders], [], [], 0)[0]:  # it has ended before
         os._exit(1)
-    function = function_of(order.function)
-    prepared = function(*arguments_of(order.function, order.arguments, given=0))
+    prepared = function_of(name)(*arguments_of(name, arguments, given=0))
     fcntl.fcntl(orders, fcntl.F_SETFL, flags)
     return prepared

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import math
 import os
@@ -16,7 +17,7 @@ from optctx.children.death import OF_MACHINE, Death, cause_of_end, last_words
 from optctx.children.messages import Limits
 from optctx.children.pool import GRACE, Call, Done, Pool, SharedPool
 from optctx.compiling.job import Job, Result, compile_unchecked, initialise_targets
-from optctx.compiling.targets import is_suspect, named, target_problem, trial_of
+from optctx.compiling.targets import is_suspect, target_problem, trial_of, untried
 from optctx.errors import EndedEarlyError, OptctxError, shown
 from optctx.hosts.llvmlite.compiling import native_api, refusal
 from optctx.process import set_process_options
@@ -59,7 +60,8 @@ class FreshProcess:
     def __enter__(self) -> FreshProcess:
         if self._running:
             raise OptctxError("this FreshProcess is running already; make another one")
-        llvm_pool()
+        with contextlib.suppress(OSError):  # `compile` tells
+            llvm_pool()  # its server starts now
         self._running, self._owner = True, os.getpid()
         return self
 
@@ -272,7 +274,7 @@ def compile_job(job: Job) -> Result:
     """
     try:
         _check_reading(job)
-    except (OptctxError, OSError) as error:
+    except OptctxError as error:
         return Result(error=str(error))
     return compile_unchecked(job, check_target)
 
@@ -285,14 +287,10 @@ def check_target(triple: str, job: Job) -> None:
     target = (triple, job.cpu, job.features, job.code_model, job.llvm)
     if target in _taken:
         return
-    try:
-        with FreshProcess() as fresh:
-            trial = fresh.compile(trial_of(triple, job))
-    except OSError as error:
-        asked = named(job)
-        raise EndedEarlyError(
-            f"cannot compile for {asked}: no process can be started to ask LLVM ({error.strerror})"
-        ) from None
+    with FreshProcess() as fresh:
+        trial = fresh.compile(trial_of(triple, job))
+    if trial.end in OF_MACHINE:
+        raise EndedEarlyError(untried(job, trial))
     if trial.error is not None:
-        raise (EndedEarlyError if trial.end in OF_MACHINE else OptctxError)(trial.error)
+        raise OptctxError(trial.error)
     _taken.add(target)
