@@ -27,11 +27,6 @@ _CLONE_FILES = 0x400
 PER_THREAD = 160 << 20  # bytes of address space that a thread's stack and heap reserve
 
 
-class _Order(msgspec.Struct, array_like=True):
-    number: int
-    arguments: msgspec.Raw
-
-
 class _Said(msgspec.Struct, array_like=True):
     """A thread has begun a call; with a reply, it has ended it."""
 
@@ -40,18 +35,12 @@ class _Said(msgspec.Struct, array_like=True):
     printed: str = ""
 
 
-class _Shared(msgspec.Struct, array_like=True):
-    """What the calls of a crowd have in common."""
-
-    begin: str
-    arguments: msgspec.Raw
-    function: str
-
-
-def work(prepared: object, channel: Channel, shared: _Shared, threads: int) -> NoReturn:
+def work(
+    prepared: object, channel: Channel, begin: str, arguments: msgspec.Raw, function: str, threads: int
+) -> NoReturn:
     """In the child: this thread reads, the others call. It may end at any moment."""
-    begun = call(prepared, shared.begin, shared.arguments)
-    orders: SimpleQueue[_Order] = SimpleQueue()
+    begun = call(prepared, begin, arguments)
+    orders: SimpleQueue[tuple[int, msgspec.Raw]] = SimpleQueue()  # calls, with their arguments
     writing = lock_left_behind()
 
     def say(*message: Any) -> None:
@@ -62,24 +51,23 @@ def work(prepared: object, channel: Channel, shared: _Shared, threads: int) -> N
         try:
             printed = _own_streams(channel.printed)
             while True:
-                order = orders.get()
-                say(order.number)
-                reply = called(begun, shared.function, order.arguments)
-                say(order.number, reply, _taken(printed))
+                number, given = orders.get()
+                say(number)
+                say(number, called(begun, function, given), _taken(printed))
         except BaseException:  # MemoryError, perhaps due to another thread: each is called again alone
             sys.excepthook(*sys.exc_info())
             os._exit(1)
 
     for _ in range(threads):
         threading.Thread(target=serve, daemon=True).start()
-    for order in channel.hear(_Order):
+    for order in channel.hear(tuple[int, msgspec.Raw]):
         orders.put(order)
-    os._exit(0)  # the server has ended
+    os._exit(0)  # the caller has ended
 
 
-def alone(prepared: object, shared: _Shared, arguments: msgspec.Raw) -> Any:
+def alone(prepared: object, begin: str, arguments: msgspec.Raw, function: str, given: msgspec.Raw) -> Any:
     """In a child for one call: make it."""
-    return call(call(prepared, shared.begin, shared.arguments), shared.function, arguments)
+    return call(call(prepared, begin, arguments), function, given)
 
 
 def _own_streams(shared: int) -> int:
@@ -162,7 +150,7 @@ class Crowd(Generic[R]):
             memory: Bytes of address space for each call, beyond the server's. None is no limit.
         """
         self._pool, self._gives = pool, gives
-        self._shared = _Shared(name_of(begin), pack(arguments), name_of(function))
+        self._shared = name_of(begin), pack(arguments), name_of(function)
         self._threads, self._memory = threads, memory
         self._limit, self._traits = limit, traits
         self._arguments: dict[int, tuple[Any, ...]] = {}
@@ -245,17 +233,16 @@ class Crowd(Generic[R]):
             while self._pending and len(child.sent) < most:
                 number = self._pending.popleft()
                 child.sent[number], child.heard = None, time.monotonic()
-                child.tell(_Order(number, pack(self._arguments[number])))
+                child.tell((number, pack(self._arguments[number])))
 
     def _start_child(self) -> _Child:
-        child = _Child(self._pool, work, (self._shared, self._threads), self._limits(self._threads))
+        child = _Child(self._pool, work, (*self._shared, self._threads), self._limits(self._threads))
         self._children.append(child)
         return child
 
     def _start_alone(self, number: int) -> None:
         limits = msgspec.structs.replace(self._limits(1), seconds=self._limit(number))
-        arguments = pack(self._arguments[number])
-        given = self._shared, arguments
+        given = *self._shared, pack(self._arguments[number])
         self._alone[number] = self._pool.submit(alone, *given, gives=self._gives, limits=limits)
 
     def _limits(self, threads: int) -> Limits:

@@ -154,9 +154,6 @@ def address_space() -> int:
         return int(statm.read().split()[0]) * resource.getpagesize()
 
 
-Prepare = tuple[str, msgspec.Raw]  # to a server: a function's name, and its arguments
-
-
 class Start(msgspec.Struct, frozen=True, array_like=True):
     """To a child. It runs as the caller does now, not as that did when the server started."""
 

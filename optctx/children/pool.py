@@ -25,7 +25,6 @@ from optctx.children.messages import (
     FrameError,
     Frames,
     Limits,
-    Prepare,
     Reply,
     Start,
     decode,
@@ -82,7 +81,7 @@ class Pool:
 
     def __init__(self, prepare: Callable[..., Any], *arguments: Any) -> None:
         """Start the server, and do not wait for it to prepare. Raises OSError if no process starts."""
-        order: Prepare = name_of(prepare), pack(arguments)
+        order = encode((name_of(prepare), pack(arguments)))
         self._owner = os.getpid()
         self._popen: subprocess.Popen[bytes] | None = None
         self._is_used = False
@@ -94,7 +93,7 @@ class Pool:
             self._popen = _started(self._servers.fileno(), self._printed.fileno())
             self._servers.close()
             with contextlib.suppress(OSError):  # it has ended, as the first call will tell
-                self._socket.sendall(encode(order))
+                self._socket.sendall(order)
         except BaseException:
             self.close()
             raise
@@ -246,7 +245,7 @@ class Child:
         self.deadline = math.inf
         self._pool, self._limits = pool, limits
         self._frames, self._untold = Frames(), bytearray()  # what its socket has no room for
-        self._is_silent = self._is_ending = False
+        self._is_ending = False
         self.how: Literal["timed out", "nonsense"] | None = None
         try:
             self._open(name_of(function))
@@ -282,21 +281,18 @@ class Child:
         """What to wait for: descriptors, each with its events. The end of the server is one without any."""
         if self.death is not None:
             return {}
-        talk = 0 if self._is_silent else select.POLLIN | (select.POLLOUT if self._untold else 0)
-        its = {self._talk.fileno(): talk} if talk else {}
-        return its | {self._end.fileno(): select.POLLIN, self._pool.orders: 0}
+        its = {self._end.fileno(): select.POLLIN, self._pool.orders: 0}
+        if not self._is_ending:
+            its[self._talk.fileno()] = select.POLLIN | (select.POLLOUT if self._untold else 0)
+        return its
 
     def kill(self, how: Literal["timed out", "nonsense"] | None = None) -> None:
         """End the child with what it started. `how`: its death is to be called that."""
         self.how = self.how or how
-        if self.death is None:
+        if self.death is None and not self._is_ending:
             with contextlib.suppress(OSError):  # it ends now
                 self._end.shutdown(socket.SHUT_WR)
-            self._await_end()
-
-    def _await_end(self) -> None:
-        if not self._is_ending:
-            self.deadline = time.monotonic() + GRACE  # first: another thread may kill it
+            self.deadline = time.monotonic() + GRACE  # first: another thread than that which waits may kill
             self._is_ending = True
 
     def stop_late(self) -> None:
@@ -320,9 +316,8 @@ class Child:
             found += self._fed(data)
             if end is None:
                 return found  # the rest later: it may never end
-        if data is not None and not self._is_silent:
-            self._is_silent = True
-            self._await_end()
+        if data is not None:
+            self.kill()  # it has ended, and perhaps left processes
         if end is not None:
             self._bury(end)
         return found

@@ -20,7 +20,6 @@ import msgspec
 
 from optctx.children.child import answer, fork, given_to, kill, reap
 from optctx.children.messages import (
-    Prepare,
     Start,
     arguments_decoder,
     arguments_of,
@@ -113,12 +112,9 @@ class Server:
             raise
         finally:
             os.close(alive)
-        for each, event in (
-            (life, 0),
-            (end, select.POLLIN),
-        ):  # of the pipe only its end counts
-            self._children[each] = child
-            self._poll.register(each, event)
+        self._children |= {life: child, end: child}
+        self._poll.register(life, 0)  # only its end counts
+        self._poll.register(end, select.POLLIN)
 
     def _bury(self, child: _Child) -> None:
         status = reap(child.pid)
@@ -144,7 +140,7 @@ def main() -> None:
     orders = socket.socket(fileno=0)
     for body in bodies(orders.fileno()):
         try:
-            prepared = _prepared(orders, *decode(body, Prepare))  # type: ignore[arg-type]
+            prepared = _prepared(orders, *decode(body, tuple[str, msgspec.Raw]))
         except OptctxError as error:
             orders.sendall(encode(str(error)))
             return
