@@ -270,7 +270,7 @@ class Crowd(Generic[R]):
             _ = child.sent[number]  # raises for another call
             child.sent[number] = child.heard
             return []
-        done = done_by(said.reply, self._gives, Death("exited", 0, said.printed))
+        done = done_by(said.reply, self._gives, Death("ended", 0, said.printed))
         if done.death is not None:
             raise FrameError("expected an answer")
         del child.sent[number]

@@ -79,24 +79,34 @@ class Pool:
     run in the folder and with the environment of the caller. Ctrl-C does not reach them.
     """
 
+    _popen: subprocess.Popen[bytes] | None = None
+
     def __init__(self, prepare: Callable[..., Any], *arguments: Any) -> None:
         """Start the server, and do not wait for it to prepare. Raises OSError if no process starts."""
         order = encode((name_of(prepare), pack(arguments)))
         self._owner = os.getpid()
-        self._popen: subprocess.Popen[bytes] | None = None
         self._is_used = False
         _running.add(self)
         self._printed = open(os.memfd_create("printed"), "rb")  # noqa: SIM115  lasts as long as this
         self._socket, self._servers = socket.socketpair()
         self._socket.settimeout(_PREPARING)
         try:
-            self._popen = _started(self._servers.fileno(), self._printed.fileno())
+            self._start()
             self._servers.close()
             with contextlib.suppress(OSError):  # it has ended, as the first call will tell
                 self._socket.sendall(order)
         except BaseException:
             self.close()
             raise
+
+    def _start(self) -> None:
+        command, printed = python_command(_START), self._printed.fileno()
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
+        try:  # an interrupt comes after the assignment
+            orders = self._servers.fileno()
+            self._popen = subprocess.Popen(command, stdin=orders, stdout=printed, stderr=printed)
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
     def __enter__(self) -> Pool:
         return self
@@ -202,22 +212,15 @@ class Pool:
         with contextlib.suppress(OSError):  # the server has ended: so the other ends are closed
             socket.send_fds(self._socket, [function.encode()], descriptors)
 
-    def __del__(self) -> None:  # otherwise Python warns of each
-        _close(self, "_socket", "_servers", "_printed")
+    def __del__(self) -> None:
+        self.close()  # after an interrupt of that, the server may be there
+        _close(self, "_socket", "_servers", "_printed")  # otherwise Python warns of each
 
     def _forked(self) -> None:
         """In a child of fork: leave the process to the parent, which ends it by closing the only socket."""
         _close(self, "_socket", "_servers")
         if self._popen is not None:
             self._popen.returncode = 0  # it is not a child of this process
-
-
-def _started(orders: int, printed: int) -> subprocess.Popen[bytes]:
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
-    try:
-        return subprocess.Popen(python_command(_START), stdin=orders, stdout=printed, stderr=printed)
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _close(owner: object, *names: str) -> None:
@@ -332,9 +335,9 @@ class Child:
     def _bury(self, end: bytes) -> None:
         told = next((decode(body, int | str) for body in Frames().feed(end)), None)  # type: ignore[arg-type]
         if isinstance(told, int):
-            how = self.how or ("exited" if told >= 0 else "killed")
             printed = self._printed.fileno()
-            self.death = Death(how, told, printed_to(printed), is_cut(printed, self._limits.files))
+            cut = is_cut(printed, self._limits.files)
+            self.death = Death(self.how or "ended", told, printed_to(printed), cut)
         else:
             self.death = self._pool.lost() if told is None else _no_process(told)
         _close(self, "_talk", "_end", "_printed")

@@ -180,7 +180,7 @@ def _result(done: Done[Result], seconds: float) -> Result:
         result = _lost(f"{_NOT_COMPILED}: {done.error}")
     else:
         result = done.value
-    if done.cut and (death is None or death.how == "exited" or result.end not in ("crashed", "timed out")):
+    if done.cut and (death is None or death.status >= 0 or result.end not in ("crashed", "timed out")):
         result = _lost(f"{_NOT_COMPILED}: what LLVM prints is longer than a file may be here (ulimit -f)")
     return replace(result, stderr=done.printed)
 
@@ -196,9 +196,9 @@ def _epitaph(death: Death, seconds: float) -> str:
             return death.printed if death.status else f"{_NOT_COMPILED}: {death.printed}"
         case "timed out":
             return f"the fresh process took longer than {seconds:g} s and was stopped{said}"
-        case "exited" | "killed":
+        case "ended":
             end = cause_of_end(death.status, "")
-            return f"the fresh process {'was ' if death.how == 'killed' else ''}{end}{said}"
+            return f"the fresh process {'was ' if death.status < 0 else ''}{end}{said}"
     return str(death)
 
 

@@ -119,8 +119,7 @@ def _ended(body: Body, limits: Limits) -> tuple[Reply | None, Death]:
             answer, in_time = _heard(talk, limits)
         finally:
             status = reap(pid)
-        how: Any = "exited" if status >= 0 else "killed"
-        return answer, Death(how if in_time else "timed out", status, printed_to(printed.fileno()))
+        return answer, Death("ended" if in_time else "timed out", status, printed_to(printed.fileno()))
 
 
 @contextlib.contextmanager
@@ -169,7 +168,7 @@ def _result(body: Body, answer: Reply | None, death: Death, limits: Limits) -> o
     elif death.how == "timed out":
         error = HangError(f"{name} took longer than {limits.seconds:g} s", death.printed)
     else:
-        end = str(death) if death.how == "exited" else cause_of_end(death.status, "")
+        end = str(death) if death.status >= 0 else cause_of_end(death.status, "")
         error = CrashError(f"{name} ended its process: {last_words(death.printed) or end}", death.printed)
     if printed := _CALLERS.sub("", death.printed).strip():
         error.add_note(f"Its process printed:\n{printed}")
