@@ -252,8 +252,10 @@ if step == "preparing":
     said()
 pool.process
 under_way = [pool.submit(calls.hang, gives=int) for _ in range(2)]
-if step == "hanging":
+if step in ("hanging", "stopped"):
     wait_for(lambda: len(children_of(pool.process)) >= 2)
+if step == "stopped":  # the kernel continues it, as nothing else could then
+    os.kill(pool.process, signal.SIGSTOP)
 said()
 try:
     time.sleep(3600)
@@ -265,7 +267,7 @@ finally:
 
 STEPS = ["starting", "preparing", "hanging", "closing"]
 SOON = [  # SIGINT is one that Python answers, and the pool with it
-    *((step, signal.SIGKILL) for step in STEPS),
+    *((step, signal.SIGKILL) for step in (*STEPS, "stopped")),
     *((step, signal.SIGINT) for step in STEPS[2:]),
 ]
 MORE = [*((step, signal.SIGINT) for step in STEPS[:2]), *((step, signal.SIGTERM) for step in STEPS)]
