@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Iterator
-from concurrent.futures import FIRST_COMPLETED, wait
 from typing import Any, TypeVar
 
-from optctx.children.answers import Done
 from optctx.children.messages import Limits
-from optctx.children.pool import Pool
+from optctx.children.pool import Call, Done, Pool, wait
 
 R = TypeVar("R")
 T = TypeVar("T")
@@ -23,12 +21,12 @@ def called(
     `tasks`: (name, (function, its arguments after what the server has prepared)). `seconds`: for each.
     """
     waiting = iter(tasks)
-    calls: dict[Any, T] = {}
+    calls: dict[Call[R], T] = {}
     while True:
         for name, (function, *arguments) in itertools.islice(waiting, at_once - len(calls)):
-            call = pool.submit(function, *arguments, gives=gives, limits=Limits(seconds))
-            calls[call.future] = name
+            calls[pool.submit(function, *arguments, gives=gives, limits=Limits(seconds))] = name
         if not calls:
             return
-        for future in wait(calls, return_when=FIRST_COMPLETED).done:
-            yield calls.pop(future), future.result()
+        for call in wait(calls):
+            if (done := call.done()) is not None:
+                yield calls.pop(call), done

@@ -31,7 +31,7 @@ from evidence.conformance.choice import add_choice, choose, new_parser, read_tes
 from evidence.conformance.fresh import run_fresh
 from evidence.conformance.job import Job, Outcome, digest, initialise, make_machine, source
 from optctx import run_passes
-from optctx.children.messages import encode, messages, write_all
+from optctx.children.messages import bodies, decode, encode, write_all
 from optctx.children.pool import Pool
 from optctx.engine.attach import attach
 from optctx.errors import OptctxError
@@ -240,7 +240,9 @@ def _fork(at: Where) -> Outcome:
         finally:
             os._exit(0)
     os.close(writing)
-    outcome = next(messages(reading, Outcome), Outcome("died", text="the forked child"))
+    outcome = next(
+        (decode(body, Outcome) for body in bodies(reading)), Outcome("died", text="the forked child")
+    )
     os.close(reading)
     os.waitpid(pid, 0)
     return outcome

@@ -14,9 +14,8 @@ from typing import Any, TypeVar
 from evidence.calls import called
 from evidence.conformance.job import Job, Outcome, compile_job, initialise
 from evidence.conformance.library import judged_image
-from optctx.children.answers import Done
 from optctx.children.death import Death
-from optctx.children.pool import Pool, SharedPool
+from optctx.children.pool import Done, Pool, SharedPool
 from optctx.errors import EndedEarlyError
 from optctx.process import set_process_options
 

@@ -6,7 +6,6 @@ parent then goes on with the rest in a new child.
 
 from __future__ import annotations
 
-import contextlib
 import os
 import random
 import sys
@@ -14,17 +13,15 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from queue import Empty, SimpleQueue
 from typing import NamedTuple, NoReturn
 
 from evidence.conformance import fresh
 from evidence.conformance.job import Job, Machines, Outcome, compile_job
 from evidence.conformance.library import judged_image
 from evidence.conformance.machines import SharedMachines
-from optctx.children.answers import Listener
 from optctx.children.child import Channel
-from optctx.children.death import Death
-from optctx.children.messages import decode
+from optctx.children.messages import Limits, decode
+from optctx.children.pool import Child, wait
 from optctx.errors import EndedEarlyError
 
 _LOOK = 1.0  # seconds between two looks at the clock
@@ -124,20 +121,13 @@ def _run_child(
     run: ScopedRun,
     progress: Callable[[int], None] | None,
 ) -> Crash | None:
-    mail: SimpleQueue[bytes | Death] = SimpleQueue()
-    listener = Listener(mail.put, mail.put)
-    fresh.POOL.running().open(work, [(at, jobs[at]) for at in order], threads, mode, listener=listener)
+    given = [(at, jobs[at]) for at in order], threads, mode
+    child = Child(fresh.POOL.running(), work, given, Limits())
     running: dict[int, float] = {}
     finished: list[int] = []
-    while True:
-        with contextlib.suppress(Empty):
-            said = mail.get(timeout=_LOOK)
-            if isinstance(said, Death):
-                if said.how == "lost":
-                    raise EndedEarlyError(str(said))
-                if said.status == 0 and not running:
-                    return None
-                return Crash(sorted(running), finished, f"{fresh.cause_of(said)}: {_end_of(said.printed)}")
+    while (end := child.death) is None:
+        wait([child], _LOOK)
+        for said in child.hear():
             index, outcome = decode(said, _Told)
             if outcome is None:
                 running[index] = time.monotonic()
@@ -148,7 +138,12 @@ def _run_child(
             if progress is not None:
                 progress(len(run.outcomes))
         if any(time.monotonic() - began > timeout for began in running.values()):
-            listener.kill()
+            child.kill()
+    if end.how == "lost":
+        raise EndedEarlyError(str(end))
+    if end.status == 0 and not running:
+        return None
+    return Crash(sorted(running), finished, f"{fresh.cause_of(end)}: {_end_of(end.printed)}")
 
 
 def _end_of(printed: str) -> str:

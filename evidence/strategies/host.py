@@ -25,10 +25,9 @@ class Host:
         """`job`: what every compilation of the programs compiles."""
         self.strategy = strategy
         self._job = job
-        self._pool = Pool(prepared, strategy, job)
 
     def __enter__(self) -> Host:
-        self._pool.start()
+        self._pool = Pool(prepared, self.strategy, self._job)
         return self
 
     def __exit__(self, *error: object) -> None:
@@ -38,7 +37,7 @@ class Host:
         """Run a program. Raises OptctxError if the process that runs programs has ended, or cannot run it."""
         order = (self.strategy, program, self._job)
         done = self._pool.call(run_here, *order, gives=Outcome, limits=_LIMITS)
-        if self._pool.end is not None:
+        if self._pool.is_over:
             raise OptctxError(f"the process that runs {self.strategy!r} has ended: {done.death}")
         if done.death is not None:
             words = str(done.death)

@@ -2,35 +2,29 @@
 
 from __future__ import annotations
 
-import contextlib
 import ctypes
+import math
 import os
 import sys
 import threading
 import time
 from collections import deque
 from collections.abc import Callable, Hashable, Iterable
-from queue import Empty, SimpleQueue
+from queue import SimpleQueue
 from typing import Any, Generic, NoReturn, TypeVar
 
 import msgspec
 
-from optctx.children.answers import Call, Done, Listener, done_by
 from optctx.children.child import Channel, call, called
 from optctx.children.death import Death, printed_to
 from optctx.children.messages import FrameError, Limits, Reply, decode, name_of, pack
-from optctx.children.pool import GRACE, Pool
+from optctx.children.pool import GRACE, Call, Child, Done, Pool, done_by, wait
 from optctx.errors import EndedEarlyError
 from optctx.locks import lock_left_behind
 
 R = TypeVar("R")
 _CLONE_FILES = 0x400
 PER_THREAD = 160 << 20  # bytes of address space that a thread's stack and heap reserve
-
-
-class _Order(msgspec.Struct, array_like=True):
-    number: int
-    arguments: msgspec.Raw
 
 
 class _Said(msgspec.Struct, array_like=True):
@@ -41,18 +35,12 @@ class _Said(msgspec.Struct, array_like=True):
     printed: str = ""
 
 
-class _Shared(msgspec.Struct, array_like=True):
-    """What the calls of a crowd have in common."""
-
-    begin: str
-    arguments: msgspec.Raw
-    function: str
-
-
-def work(prepared: object, channel: Channel, shared: _Shared, threads: int) -> NoReturn:
+def work(
+    prepared: object, channel: Channel, begin: str, arguments: msgspec.Raw, function: str, threads: int
+) -> NoReturn:
     """In the child: this thread reads, the others call. It may end at any moment."""
-    begun = call(prepared, shared.begin, shared.arguments)
-    orders: SimpleQueue[_Order] = SimpleQueue()
+    begun = call(prepared, begin, arguments)
+    orders: SimpleQueue[tuple[int, msgspec.Raw]] = SimpleQueue()  # calls, with their arguments
     writing = lock_left_behind()
 
     def say(*message: Any) -> None:
@@ -63,24 +51,23 @@ def work(prepared: object, channel: Channel, shared: _Shared, threads: int) -> N
         try:
             printed = _own_streams(channel.printed)
             while True:
-                order = orders.get()
-                say(order.number)
-                reply = called(begun, shared.function, order.arguments)
-                say(order.number, reply, _taken(printed))
+                number, given = orders.get()
+                say(number)
+                say(number, called(begun, function, given), _taken(printed))
         except BaseException:  # MemoryError, perhaps due to another thread: each is called again alone
             sys.excepthook(*sys.exc_info())
             os._exit(1)
 
     for _ in range(threads):
         threading.Thread(target=serve, daemon=True).start()
-    for order in channel.hear(_Order):
+    for order in channel.hear(tuple[int, msgspec.Raw]):
         orders.put(order)
-    os._exit(0)  # the server has ended
+    os._exit(0)  # the caller has ended
 
 
-def alone(prepared: object, shared: _Shared, arguments: msgspec.Raw) -> Any:
+def alone(prepared: object, begin: str, arguments: msgspec.Raw, function: str, given: msgspec.Raw) -> Any:
     """In a child for one call: make it."""
-    return call(call(prepared, shared.begin, shared.arguments), shared.function, arguments)
+    return call(call(prepared, begin, arguments), function, given)
 
 
 def _own_streams(shared: int) -> int:
@@ -107,12 +94,16 @@ def _taken(file: int) -> str:
     return text
 
 
-class _Child(Listener):
-    """The child as its crowd sees it. `sent`: the calls without an answer, and when a thread began each."""
+class _Child(Child):
+    """The child as its crowd sees it. `sent`: the calls without an answer, and when a thread began each.
 
-    def __init__(self, mail: SimpleQueue[tuple[_Child | int, Any]]) -> None:
-        super().__init__(lambda body: mail.put((self, body)), lambda end: mail.put((self, end)))
+    `heard`: when it last began or ended one, or got one.
+    """
+
+    def __init__(self, *given: Any) -> None:
+        super().__init__(*given)
         self.sent: dict[int, float | None] = {}
+        self.heard = time.monotonic()
 
     @property
     def running(self) -> dict[int, float]:
@@ -159,7 +150,7 @@ class Crowd(Generic[R]):
             memory: Bytes of address space for each call, beyond the server's. None is no limit.
         """
         self._pool, self._gives = pool, gives
-        self._shared = _Shared(name_of(begin), pack(arguments), name_of(function))
+        self._shared = name_of(begin), pack(arguments), name_of(function)
         self._threads, self._memory = threads, memory
         self._limit, self._traits = limit, traits
         self._arguments: dict[int, tuple[Any, ...]] = {}
@@ -170,7 +161,6 @@ class Crowd(Generic[R]):
         self._children: list[_Child] = []
         self._open: _Child | None = None  # the one that gets calls
         self._alone: dict[int, Call[R]] = {}
-        self._mail: SimpleQueue[tuple[_Child | int, Any]] = SimpleQueue()
 
     def __enter__(self) -> Crowd[R]:
         return self
@@ -178,21 +168,11 @@ class Crowd(Generic[R]):
     def __exit__(self, *error: object) -> None:
         if not self._pool.is_own:
             return
-        for child in self._children:
-            child.kill()
-        for each in self._alone.values():
+        left = [*self._children, *self._alone.values()]
+        for each in left:
             each.kill()
-        with contextlib.suppress(Empty):
-            self._wait_for_the_killed()
-
-    def _wait_for_the_killed(self) -> None:
-        """Wait for their ends. Raises Empty after GRACE without any."""
-        while self._children or self._alone:
-            sender, mail = self._mail.get(timeout=GRACE)
-            if isinstance(sender, int):
-                del self._alone[sender]
-            elif isinstance(mail, Death):
-                self._children.remove(sender)
+        for each in left:
+            _bury(each)
 
     def submit(self, number: int, *arguments: Any) -> None:
         """Have a call made. `number`: of no call under way."""
@@ -208,11 +188,13 @@ class Crowd(Generic[R]):
         found: list[tuple[int, Done[R]]] = []
         while not found and self._arguments:
             self._fill()
-            with contextlib.suppress(Empty):
-                mail = self._mail.get(timeout=self._stop_late())
-                while True:
-                    found += self._take(*mail)
-                    mail = self._mail.get_nowait()
+            wait([*self._children, *self._alone.values()], self._stop_late())
+            for number, each in list(self._alone.items()):
+                if (done := each.done()) is not None:
+                    del self._alone[number]
+                    found.append(self._ended_alone(number, done))
+            for child in list(self._children):
+                found += self._heard(child)
         self._fill()
         return found
 
@@ -250,47 +232,45 @@ class Crowd(Generic[R]):
             most = 2 * room if room == self._threads else room
             while self._pending and len(child.sent) < most:
                 number = self._pending.popleft()
-                child.sent[number] = None
-                child.tell(_Order(number, pack(self._arguments[number])))
+                child.sent[number], child.heard = None, time.monotonic()
+                child.tell((number, pack(self._arguments[number])))
 
     def _start_child(self) -> _Child:
-        child = _Child(self._mail)
+        child = _Child(self._pool, work, (*self._shared, self._threads), self._limits(self._threads))
         self._children.append(child)
-        limits = self._limits(self._threads)
-        self._pool.open(work, self._shared, self._threads, listener=child, limits=limits)
         return child
 
     def _start_alone(self, number: int) -> None:
         limits = msgspec.structs.replace(self._limits(1), seconds=self._limit(number))
-        arguments = pack(self._arguments[number])
-        call = self._pool.submit(alone, self._shared, arguments, gives=self._gives, limits=limits)
-        self._alone[number] = call
-        call.future.add_done_callback(lambda _: self._mail.put((number, None)))
+        given = *self._shared, pack(self._arguments[number])
+        self._alone[number] = self._pool.submit(alone, *given, gives=self._gives, limits=limits)
 
     def _limits(self, threads: int) -> Limits:
         return Limits(memory=None if self._memory is None else threads * (self._memory + PER_THREAD))
 
     # What came of it
 
-    def _take(self, sender: _Child | int, mail: Any) -> list[tuple[int, Done[R]]]:
-        if isinstance(sender, int):
-            return [self._ended_alone(sender, self._alone.pop(sender).future.result())]
-        if isinstance(mail, Death):
-            self._bury(sender, mail)
-        elif not sender.nonsense:
+    def _heard(self, child: _Child) -> list[tuple[int, Done[R]]]:
+        found = [done for body in child.hear() for done in self._take(child, body)]
+        if child.death is not None:
+            self._bury(child, child.death)
+        return found
+
+    def _take(self, child: _Child, body: bytes) -> list[tuple[int, Done[R]]]:
+        if child.how != "nonsense":
             try:
-                return self._said(sender, decode(mail, _Said))
+                return self._said(child, decode(body, _Said))
             except (FrameError, KeyError):  # it wrote to its answers: what it was doing is called again alone
-                sender.kill_for_nonsense()
+                child.kill("nonsense")
         return []
 
     def _said(self, child: _Child, said: _Said) -> list[tuple[int, Done[R]]]:
-        number = said.number
+        number, child.heard = said.number, time.monotonic()
         if said.reply is None:
             _ = child.sent[number]  # raises for another call
-            child.sent[number] = time.monotonic()
+            child.sent[number] = child.heard
             return []
-        done = done_by(said.reply, self._gives, Death("exited", 0, said.printed))
+        done = done_by(said.reply, self._gives, Death("ended", 0, said.printed))
         if done.death is not None:
             raise FrameError("expected an answer")
         del child.sent[number]
@@ -320,26 +300,33 @@ class Crowd(Generic[R]):
         """After a child's end: what it was doing is called again alone, and what waited there by another."""
         self._children.remove(child)
         if end.how == "lost":  # the server is gone, or can start no process
-            raise EndedEarlyError(end.printed if self._pool.end else f"cannot go on: {end}")
+            raise EndedEarlyError(end.printed if self._pool.is_over else f"cannot go on: {end}")
         if child is self._open:
             self._open = None
         again = list(child.running) or list(child.sent)  # no other child would begin what this one has not
         self._suspects.extendleft((number, True) for number in reversed(again))
         self._pending.extendleft(number for number in reversed(child.sent) if number not in again)
 
-    def _stop_late(self) -> float | None:
+    def _stop_late(self) -> float:
         """A child with a late call gets no more, ends what its other threads have, and is killed.
 
-        Returns the seconds until another call is late; None if no call is under way.
+        One that begins none of its calls is late as well. Returns the seconds until another call is late.
         """
         now = time.monotonic()
         ends: list[float] = []
         for child in self._children:
-            left = [began + self._limit(number) - now for number, began in child.running.items()]
+            began = child.running or dict.fromkeys(child.sent, child.heard + GRACE)
+            left = [each + self._limit(number) - now for number, each in began.items()]
             in_time = [each for each in left if each > 0]
             if len(in_time) < len(left) and child is self._open:
                 self._open = None
             if child is not self._open and not in_time:
                 child.kill()
             ends += in_time
-        return min(ends, default=None)
+        return min(ends, default=math.inf)
+
+
+def _bury(child: Child) -> None:
+    while child.death is None:
+        wait([child])
+        child.hear()

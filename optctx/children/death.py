@@ -27,15 +27,14 @@ OF_MACHINE: tuple[End, ...] = ("out of memory", "killed", "lost")  # of which LL
 class Death(msgspec.Struct, frozen=True, array_like=True):
     """The end of a child. It is called a death if the child did not answer.
 
-    how: "exited" and "killed" (by a signal) as it did itself; "timed out" if the server killed it; "out of
-        memory"; "nonsense" if it wrote to its answers, and was killed; "lost" if it did not even begin, or
-        the server is gone.
+    how: "ended" by itself, or by a signal; "timed out" if it was killed for that; "out of memory"; "nonsense"
+        if it wrote to its answers, and was killed; "lost" if it did not even begin, or the server is gone.
     status: Its exit status, or minus the signal; 0 if none is known.
     printed: The end of what it printed; for "lost" the reason. `cut`: whether that may lack its end
         (`ulimit -f`).
     """
 
-    how: Literal["exited", "killed", "timed out", "out of memory", "nonsense", "lost"]
+    how: Literal["ended", "timed out", "out of memory", "nonsense", "lost"]
     status: int
     printed: str
     cut: bool = False

@@ -1,4 +1,4 @@
-"""What a pool, its server and the children say to each other, in frames on pipes.
+"""What a pool, its server and the children say to each other, in frames on sockets.
 
 A frame is a length, then MessagePack, which is decoded as the type that the reader names. Nothing is
 unpickled: what a process says that has read a stranger's module becomes plain data or an error.
@@ -17,7 +17,6 @@ from typing import Any, Literal, TypeVar, cast
 
 import msgspec
 
-from optctx.children.death import Death
 from optctx.errors import OptctxError, shown
 
 CHUNK = 1 << 20  # bytes read at once
@@ -107,12 +106,11 @@ class Frames:
         return bodies
 
 
-def messages(descriptor: int, gives: type[T]) -> Iterator[T]:
-    """Yield the messages of one type that arrive at a descriptor. Raises FrameError for others."""
+def bodies(descriptor: int) -> Iterator[bytes]:
+    """Yield the bodies of the frames that arrive. Raises FrameError for a length that none has."""
     frames = Frames()
     while data := os.read(descriptor, CHUNK):
-        for body in frames.feed(data):
-            yield decode(body, gives)
+        yield from frames.feed(data)
 
 
 # What a child may take. Never more than this process was given itself (`ulimit`, a batch system).
@@ -156,74 +154,13 @@ def address_space() -> int:
         return int(statm.read().split()[0]) * resource.getpagesize()
 
 
-class _Message(msgspec.Struct, frozen=True, array_like=True, tag=True):
-    pass
+class Start(msgspec.Struct, frozen=True, array_like=True):
+    """To a child. It runs as the caller does now, not as that did when the server started."""
 
-
-# To the server.
-
-
-class Place(msgspec.Struct, frozen=True, array_like=True):
-    """Where a child runs: as the caller does now, not as it did when the server started."""
-
-    folder: bytes | None
-    environment: dict[bytes, bytes]
-
-
-class Prepare(_Message, frozen=True):
-    """First. What the function returns is the first argument of every call."""
-
-    function: str
-    arguments: msgspec.Raw
-    place: Place
-
-
-class Start(_Message, frozen=True):
-    """Fork a child that calls a function. `talks`: it gets a channel after what was prepared."""
-
-    number: int
-    function: str
     arguments: msgspec.Raw
     limits: Limits
-    place: Place
-    talks: bool
-
-
-class Tell(_Message, frozen=True):
-    """Pass bytes to a child."""
-
-    number: int
-    data: bytes
-
-
-class Kill(_Message, frozen=True):
-    """Kill a child with all that it started."""
-
-    number: int
-
-
-# From the server.
-
-
-class Ready(_Message, frozen=True):
-    """The server has prepared. `error`: an OptctxError's words if it could not."""
-
-    error: str
-    process: int  # its number
-
-
-class Said(_Message, frozen=True):
-    """Bytes that a child wrote, as they are."""
-
-    number: int
-    data: bytes
-
-
-class Ended(_Message, frozen=True):
-    """A child's end, whether it has answered or not."""
-
-    number: int
-    end: Death
+    folder: bytes | None
+    environment: dict[bytes, bytes]
 
 
 class Reply(msgspec.Struct, frozen=True, array_like=True):
@@ -236,10 +173,6 @@ class Reply(msgspec.Struct, frozen=True, array_like=True):
     how: Literal["gave", "failed", "raised", "no memory"]
     value: msgspec.Raw = msgspec.Raw(b"\xc0")
     error: str = ""
-
-
-ToServer = Prepare | Start | Tell | Kill
-FromServer = Ready | Said | Ended
 
 
 # Functions travel by name, arguments as data that is decoded by what the function declares.
@@ -263,13 +196,16 @@ def function_of(name: str) -> Callable[..., Any]:
 
 
 @lru_cache(maxsize=64)
-def _parameters(name: str, given: int) -> Any:
+def arguments_decoder(name: str, given: int) -> msgspec.msgpack.Decoder[tuple[Any, ...]]:
+    """The decoder of a function's arguments. `given`: how many it gets before these."""
     function = function_of(name)
     hints = typing.get_type_hints(function)
-    names = function.__code__.co_varnames[: function.__code__.co_argcount][given:]
-    return tuple[tuple(hints[each] for each in names)] if names else tuple[()]  # type: ignore[misc]
+    kinds = tuple(
+        hints[each] for each in function.__code__.co_varnames[: function.__code__.co_argcount][given:]
+    )
+    return decoder(tuple[kinds] if kinds else tuple[()])  # type: ignore[valid-type]
 
 
 def arguments_of(name: str, arguments: msgspec.Raw, given: int) -> tuple[Any, ...]:
     """Decode the arguments of a function. `given`: how many it gets before these. Raises ValueError."""
-    return cast("tuple[Any, ...]", decoder(_parameters(name, given)).decode(arguments))
+    return arguments_decoder(name, given).decode(arguments)

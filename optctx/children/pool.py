@@ -4,68 +4,68 @@ from __future__ import annotations
 
 import atexit
 import contextlib
-import itertools
+import errno
+import math
 import os
+import select
 import signal
+import socket
 import subprocess
-import threading
+import time
 import weakref
-from collections.abc import Callable
-from concurrent.futures import Future
-from queue import SimpleQueue
-from typing import Any, TypeVar
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Generic, Literal, TypeVar
 
-from optctx.children.answers import Call, Done, Listener
-from optctx.children.death import Death, last_line, printed_to
+from msgspec import structs
+
+from optctx.children.death import Death, is_cut, last_line, printed_to
 from optctx.children.messages import (
     CHUNK,
-    Ended,
     FrameError,
     Frames,
-    FromServer,
     Limits,
-    Place,
-    Prepare,
-    Ready,
-    Said,
+    Reply,
     Start,
-    ToServer,
     decode,
     encode,
     name_of,
     pack,
-    write_all,
 )
 from optctx.children.python import python_command
 from optctx.errors import EndedEarlyError, OptctxError
 from optctx.locks import lock_left_behind
 
 R = TypeVar("R")
+Kept = TypeVar("Kept", bound="Child")
 # The server ignores what ends a whole group of processes: the one that started it handles that. Until then
-# these signals are blocked, because Python's own start would print a traceback. It does nothing for a process
-# that has ended while it was imported.
+# all signals are blocked, because Python's own start would print a traceback.
 _START = (
-    "import os, signal; "
-    "[signal.signal(each, signal.SIG_IGN) for each in {ending}]; "
-    "signal.pthread_sigmask(signal.SIG_UNBLOCK, {ending}); "
-    "from optctx.children.server import main; os.getppid() == {parent} or os._exit(1); sys.exit(main())"
+    "import signal; "
+    "[signal.signal(each, signal.SIG_IGN) for each in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)]; "
+    "signal.pthread_sigmask(signal.SIG_SETMASK, ()); "
+    "from optctx.children.server import main; main()"
 )
-_ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-GRACE = 10.0  # seconds that a server has to end
-_READER = "optctx-pool"  # the name of the threads that read
+GRACE = 10.0  # seconds that a server has to end, and to tell of the end of a child
+_PREPARING = 120.0  # seconds that it has to prepare
+_DROPPED = 1.0  # seconds after which a server that dropped a call is known to live
+_LONGEST = 1e6  # seconds of one wait: the kernel takes 24 days at most
 
 
-def popen(printed: int) -> subprocess.Popen[bytes]:
-    """Start a server with pipes to its standard input and output, and this descriptor for what it prints.
+@dataclass(frozen=True)
+class Done(Generic[R]):
+    """What came of a call. `value` counts if there is neither an error nor a death.
 
-    The kernel ends it with the thread that calls this.
+    error: The words of an OptctxError that the function raised; "" for none.
+    death: How the child ended if it did not answer.
+    printed: The end of what it printed. `cut`: as of a death.
     """
-    text = _START.format(parent=os.getpid(), ending=list(map(int, _ENDING)))
-    pipe, before = subprocess.PIPE, signal.pthread_sigmask(signal.SIG_BLOCK, _ENDING)
-    try:
-        return subprocess.Popen(python_command(text), bufsize=0, stdin=pipe, stdout=pipe, stderr=printed)
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+    value: R | None = None
+    error: str = ""
+    death: Death | None = None
+    printed: str = ""
+    cut: bool = False
 
 
 class Pool:
@@ -79,67 +79,60 @@ class Pool:
     run in the folder and with the environment of the caller. Ctrl-C does not reach them.
     """
 
+    _popen: subprocess.Popen[bytes] | None = None
+
     def __init__(self, prepare: Callable[..., Any], *arguments: Any) -> None:
-        """Start nothing yet."""
-        self._prepare = name_of(prepare), pack(arguments)
+        """Start the server, and do not wait for it to prepare. Raises OSError if no process starts."""
+        order = encode((name_of(prepare), pack(arguments)))
         self._owner = os.getpid()
-        self._state = lock_left_behind()
-        self._numbers = itertools.count()
-        self._listeners: dict[int, Listener] = {}  # of the children that live
-        self._ready: Future[Ready | Death] = Future()
-        self._end: Death | None = None
-        self._over: Future[None] = Future()
-        self._is_begun = False
-        self._popen: subprocess.Popen[bytes] | None = None
-        self._orders: SimpleQueue[bytes | None] = SimpleQueue()
-        self._started: Future[None] = Future()
+        self._is_used = False
+        _running.add(self)
+        self._printed = open(os.memfd_create("printed"), "rb")  # noqa: SIM115  lasts as long as this
+        self._socket, self._servers = socket.socketpair()
+        self._socket.settimeout(_PREPARING)
+        try:
+            self._start()
+            self._servers.close()
+            with contextlib.suppress(OSError):  # it has ended, as the first call will tell
+                self._socket.sendall(order)
+        except BaseException:
+            self.close()
+            raise
+
+    def _start(self) -> None:
+        command, printed = python_command(_START), self._printed.fileno()
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
+        try:  # an interrupt comes after the assignment
+            orders = self._servers.fileno()
+            self._popen = subprocess.Popen(command, stdin=orders, stdout=printed, stderr=printed)
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
     def __enter__(self) -> Pool:
-        self.start()
         return self
 
     def __exit__(self, *error: object) -> None:
         self.close()
 
-    def start(self) -> None:
-        """Start the server, and do not wait for it to prepare.
-
-        Raises OSError if no process can be started, and EndedEarlyError if no thread can (ulimit -u, -v).
-        """
-        _running.add(self)
-        self._is_begun = True
-        try:
-            try:
-                threading.Thread(target=self._work, name=_READER, daemon=True).start()
-            except RuntimeError as error:
-                self._fail(_no_thread(error))
-            self._started.result()
-            self._send(Prepare(*self._prepare, _place()))
-        except BaseException:
-            self.close()
-            raise
-
     def close(self) -> None:
         """End the server and every child."""
-        if not self._is_begun or not self.is_own or self._over.done():
+        if self._popen is None or not self.is_own:
             return
-        if threading.current_thread().name == _READER:  # a finaliser, on the thread that sees the end
-            self._kill()
-            return
-        if self._ready.done():
-            self._orders.put(None)  # it kills the children with what they started
-        else:
-            self._kill()  # it may prepare for long, and has no children
-        with contextlib.suppress(TimeoutError):
-            self._over.exception(GRACE)
-            return
-        self._kill()
-        self._over.exception(GRACE)
+        with contextlib.suppress(OSError):
+            self._socket.shutdown(socket.SHUT_WR)  # it kills the children with what they started
+        try:
+            if self._is_used:  # otherwise it may prepare for long, and has no children
+                self._popen.wait(GRACE)
+        except subprocess.TimeoutExpired:
+            pass
+        finally:
+            self.kill()
+            self._popen.wait()
 
-    def _kill(self) -> None:
-        if self._popen is not None:
-            self._popen.kill()
-        self._orders.put(None)
+    def kill(self) -> None:
+        """Kill the server, as one that is stopped. The kernel kills its children, not what they started."""
+        assert self._popen is not None
+        self._popen.kill()
 
     @property
     def is_own(self) -> bool:
@@ -152,28 +145,59 @@ class Pool:
 
         Raises OptctxError if it could not prepare, and EndedEarlyError if a signal ended it.
         """
-        ready = self._ready.result()
-        if isinstance(ready, Death):
-            raise (EndedEarlyError if ready.status < 0 else OptctxError)(str(ready))
-        if ready.error:
-            raise OptctxError(ready.error)
-        return ready.process
+        error = self._prepared()
+        if error is None:
+            death = self.lost()
+            raise (EndedEarlyError if death.status < 0 else OptctxError)(str(death))
+        if error or self._popen is None:
+            raise OptctxError(error)
+        return self._popen.pid
+
+    def _prepared(self) -> str | None:
+        """Wait until the server has prepared. Return its error, "" for none; None if it has ended before."""
+        if not self.is_own:
+            raise OptctxError(
+                "this helper process belongs to the process that this one was forked from; make another one"
+            )
+        said = b""
+        try:
+            said = self._socket.recv(CHUNK, socket.MSG_PEEK)  # what is left there, no interrupt loses
+        except TimeoutError:  # it is stopped
+            self.kill()
+        except OSError:
+            pass
+        return next((decode(body, str) for body in Frames().feed(said)), None)
 
     @property
-    def end(self) -> Death | None:
-        """How the server ended; None while it runs."""
-        return self._end
+    def orders(self) -> int:
+        """A descriptor that `poll` finds closed when the server has ended."""
+        return self._socket.fileno()
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the server has ended."""
+        return self._popen is None or self._popen.poll() is not None
+
+    def lost(self) -> Death:
+        """The end of a call that got none: the server has ended, or could not take what was sent."""
+        assert self._popen is not None
+        try:
+            status = self._popen.wait(_DROPPED)
+        except subprocess.TimeoutExpired:
+            return _no_process(os.strerror(errno.EMFILE))
+        said = last_line(printed_to(self._printed.fileno()))
+        return Death(
+            "lost", status, f"the helper process ended with status {status} before it answered{said}"
+        )
 
     def submit(
         self, function: Callable[..., Any], *arguments: Any, gives: type[R], limits: Limits | None = None
     ) -> Call[R]:
         """Call `function(prepared, *arguments)` in a child of its own. Its result is decoded as `gives`.
 
-        Raises OptctxError if the pool does not run.
+        Waits until the server has prepared. Raises OptctxError in a forked copy of the pool's process.
         """
-        call = Call(gives)
-        self.open(function, *arguments, listener=call, limits=limits, talks=False)
-        return call
+        return Call(self, function, arguments, limits or Limits(), gives)
 
     def call(
         self, function: Callable[..., Any], *arguments: Any, gives: type[R], limits: Limits | None = None
@@ -181,135 +205,232 @@ class Pool:
         """Do as `submit` does, and wait."""
         return self.submit(function, *arguments, gives=gives, limits=limits).result()
 
-    def open(
-        self,
-        function: Callable[..., Any],
-        *arguments: Any,
-        listener: Listener,
-        limits: Limits | None = None,
-        talks: bool = True,
-    ) -> None:
-        """Start a child in which `function(prepared, channel, *arguments)` talks to the listener.
+    def send(self, function: str, *descriptors: int) -> None:
+        """Have the server fork a child, with its ends of what the caller talks to it by."""
+        self._prepared()
+        self._is_used = True
+        with contextlib.suppress(OSError):  # the server has ended: so the other ends are closed
+            socket.send_fds(self._socket, [function.encode()], descriptors)
 
-        `talks`: otherwise it gets no channel, and the listener hears one Reply.
-        """
-        packed, here = pack(arguments), _place()
-        self._check()
-        number = next(self._numbers)
-        listener.send, listener.number = self._send, number
-        with self._state:
-            if self._end is None:
-                self._listeners[number] = listener
-        if self._end is not None:
-            listener.ended(self._end)
-        else:
-            self._send(Start(number, name_of(function), packed, limits or Limits(), here, talks))
-
-    def _check(self) -> None:
-        if not self.is_own:
-            raise OptctxError(
-                "this helper process belongs to the process that this one was forked from; make another one"
-            )
-        if not self._is_begun:
-            raise OptctxError("this helper process is not running; use it inside its `with` block")
-
-    def _send(self, order: ToServer) -> None:
-        """Hand an order over. Never waits, so an interrupt cannot leave half of it in a pipe."""
-        self._check()
-        self._orders.put(encode(order))
-
-    # On two threads, one of which reads and one writes. Signals arrive on neither, so an interrupt of the
-    # caller loses nothing that they do.
-
-    def _work(self) -> None:
-        """Start the process, which the kernel ends with this thread. Hear it until its end."""
-        signal.pthread_sigmask(signal.SIG_BLOCK, _ENDING)
-        try:
-            with open(os.memfd_create("printed"), "rb") as printed:
-                process = self._popen = self._start_process(printed.fileno())
-                self._started.set_result(None)
-                self._hear(process, printed.fileno())
-        except BaseException as error:
-            if self._started.done():
-                raise
-            self._fail(error)
-
-    def _start_process(self, printed: int) -> subprocess.Popen[bytes]:
-        process = popen(printed)
-        try:
-            threading.Thread(target=self._write, args=(process.stdin,), daemon=True).start()
-        except RuntimeError as error:
-            process.kill()
-            process.communicate()
-            raise _no_thread(error) from None
-        return process
-
-    def _hear(self, process: subprocess.Popen[bytes], printed: int) -> None:
-        assert process.stdout is not None
-        try:
-            with process.stdout as answers:
-                self._relay(answers.fileno())
-        except FrameError:
-            process.kill()
-        finally:
-            self._orders.put(None)
-            try:
-                process.wait(GRACE)
-            except subprocess.TimeoutExpired:
-                process.kill()  # the kernel then kills its children
-                process.wait()
-            self._gone(process.returncode, printed_to(printed))
-
-    def _relay(self, answers: int) -> None:
-        frames = Frames()
-        while data := os.read(answers, CHUNK):
-            for body in frames.feed(data):
-                self._heard(body)
-
-    def _write(self, stdin: Any) -> None:
-        with stdin, contextlib.suppress(OSError):  # the server has ended: the other thread tells
-            self._write_orders(stdin.fileno())
-
-    def _write_orders(self, orders: int) -> None:
-        while (data := self._orders.get()) is not None:
-            write_all(orders, data)
-
-    def _fail(self, error: BaseException) -> None:
-        self._gone(0, "")
-        self._started.set_exception(error)
-
-    def _heard(self, body: bytes) -> None:
-        """Take what the server says. Raises FrameError."""
-        message: FromServer = decode(body, FromServer)  # type: ignore[arg-type]
-        match message:
-            case Ready():
-                self._ready.set_result(message)
-            case Said():
-                if listener := self._listeners.get(message.number):
-                    listener.said(message.data)
-            case Ended():
-                if ended := self._listeners.pop(message.number, None):
-                    ended.ended(message.end)
-
-    def _gone(self, status: int, printed: str) -> None:
-        """The server has ended: so have its children."""
-        text = f"the helper process ended with status {status} before it answered{last_line(printed)}"
-        with self._state:
-            self._end = death = Death("lost", status, text)
-            left, self._listeners = self._listeners, {}
-        if not self._ready.done():
-            self._ready.set_result(death)
-        for each in left.values():
-            each.ended(death)
-        self._over.set_result(None)
+    def __del__(self) -> None:
+        self.close()  # after an interrupt of that, the server may be there
+        _close(self, "_socket", "_servers", "_printed")  # otherwise Python warns of each
 
     def _forked(self) -> None:
-        """In a child of fork: leave the process to the parent, which ends it by closing the only pipe."""
-        if process := self._popen:
-            process.returncode = 0  # it is not a child of this process
-            for file in (process.stdin, process.stdout):
-                if file is not None:
-                    file.close()
+        """In a child of fork: leave the process to the parent, which ends it by closing the only socket."""
+        _close(self, "_socket", "_servers")
+        if self._popen is not None:
+            self._popen.returncode = 0  # it is not a child of this process
+
+
+def _close(owner: object, *names: str) -> None:
+    for name in names:
+        if hasattr(owner, name):  # it may have got none
+            getattr(owner, name).close()
+
+
+class Child:
+    """A child of a pool, as its caller sees it. For one thread, but for `kill`. Dropping it ends the child.
+
+    `death`: its end, whether it has answered or not; None before. `how`: what that is called if it was killed
+    for it. `deadline`: `wait` kills it then. If the server does not tell of an end, `wait` kills the server.
+    """
+
+    def __init__(
+        self, pool: Pool, function: Callable[..., Any], arguments: Sequence[Any], limits: Limits
+    ) -> None:
+        """Start it. Waits until the server has prepared, as `Pool.submit` does."""
+        folder = None
+        with contextlib.suppress(OSError):  # it was removed
+            folder = os.getcwdb()
+        start = Start(pack(arguments), limits, folder, dict(os.environb))
+        self.death: Death | None = None
+        self.deadline = math.inf
+        self._pool, self._limits = pool, limits
+        self._frames, self._untold = Frames(), bytearray()  # what its socket has no room for
+        self._is_ending = False
+        self.how: Literal["timed out", "nonsense"] | None = None
+        try:
+            self._open(name_of(function))
+        except OSError as error:
+            self.death = _no_process(error.strerror)
+            return
+        if limits.seconds is not None:
+            self.deadline = time.monotonic() + limits.seconds
+        self.tell(start)
+
+    def _open(self, function: str) -> None:
+        self._printed = open(os.memfd_create("printed"), "rb")  # noqa: SIM115  as of a pool
+        self._talk, talk = socket.socketpair()
+        self._end, end = socket.socketpair()
+        with talk, end:
+            self._pool.send(function, talk.fileno(), self._printed.fileno(), end.fileno())
+
+    def tell(self, message: object) -> None:
+        """Tell the child something. Does nothing if it has ended. What it does not read yet, `hear` sends."""
+        self._untold += encode(message)
+        self._send()
+
+    def _send(self) -> None:
+        try:
+            while self._untold and self.death is None:
+                del self._untold[: self._talk.send(self._untold, socket.MSG_DONTWAIT)]
+        except BlockingIOError:
+            pass
+        except OSError:  # it has ended
+            self._untold.clear()
+
+    def sources(self) -> dict[int, int]:
+        """What to wait for: descriptors, each with its events. The end of the server is one without any."""
+        if self.death is not None:
+            return {}
+        its = {self._end.fileno(): select.POLLIN, self._pool.orders: 0}
+        if not self._is_ending:
+            its[self._talk.fileno()] = select.POLLIN | (select.POLLOUT if self._untold else 0)
+        return its
+
+    def kill(self, how: Literal["timed out", "nonsense"] | None = None) -> None:
+        """End the child with what it started. `how`: its death is to be called that."""
+        self.how = self.how or how
+        if self.death is None and not self._is_ending:
+            with contextlib.suppress(OSError):  # it ends now
+                self._end.shutdown(socket.SHUT_WR)
+            self.deadline = time.monotonic() + GRACE  # first: another thread than that which waits may kill
+            self._is_ending = True
+
+    def stop_late(self) -> None:
+        """After its deadline: end the child, or a server that does not tell of its end."""
+        if self._is_ending:
+            self._pool.kill()
+            self._bury(b"")
+        else:
+            self.kill("timed out")
+
+    def hear(self) -> list[bytes]:
+        """What the child has said since, without waiting. Sees to its death."""
+        if self.death is not None:
+            return []
+        self._send()
+        end = _received(self._end)  # first: what the child has said before its end is there by then
+        if end is None and self._pool.is_over:  # a fork of this process may have the other side, too
+            end = b""
+        found: list[bytes] = []
+        while data := _received(self._talk):
+            found += self._fed(data)
+            if end is None:
+                return found  # the rest later: it may never end
+        if data is not None:
+            self.kill()  # it has ended, and perhaps left processes
+        if end is not None:
+            self._bury(end)
+        return found
+
+    def _fed(self, data: bytes) -> list[bytes]:
+        if self.how != "nonsense":
+            with contextlib.suppress(FrameError):
+                return self._frames.feed(data)
+            self.kill("nonsense")
+        return []
+
+    def _bury(self, end: bytes) -> None:
+        told = next((decode(body, int | str) for body in Frames().feed(end)), None)  # type: ignore[arg-type]
+        if isinstance(told, int):
+            printed = self._printed.fileno()
+            cut = is_cut(printed, self._limits.files)
+            self.death = Death(self.how or "ended", told, printed_to(printed), cut)
+        else:
+            self.death = self._pool.lost() if told is None else _no_process(told)
+        _close(self, "_talk", "_end", "_printed")
+
+    def __del__(self) -> None:
+        if hasattr(self, "_end") and self._pool.is_own:  # a fork of this process may have it, too
+            self.kill()
+        _close(self, "_talk", "_end", "_printed")
+
+
+class Call(Child, Generic[R]):
+    """A call of `function(prepared, *arguments)`, which a child makes and then ends."""
+
+    def __init__(
+        self,
+        pool: Pool,
+        function: Callable[..., Any],
+        arguments: Sequence[Any],
+        limits: Limits,
+        gives: type[R],
+    ) -> None:
+        super().__init__(pool, function, arguments, limits)
+        self._gives = gives
+        self._answers: list[bytes] = []
+
+    def result(self) -> Done[R]:
+        """Wait for the end. If the wait is interrupted, the child is killed."""
+        try:
+            return self._waited()
+        except BaseException:
+            self.kill()
+            raise
+
+    def _waited(self) -> Done[R]:
+        while (done := self.done()) is None:
+            wait([self])
+        return done
+
+    def done(self) -> Done[R] | None:
+        """What came of it; None if it is under way. Does not wait."""
+        self._answers += self.hear()
+        if len(self._answers) > 1:
+            self.kill("nonsense")
+        end = self.death
+        if end is None:
+            return None
+        if len(self._answers) == 1 and end.how not in ("lost", "nonsense"):
+            with contextlib.suppress(FrameError):
+                return done_by(decode(self._answers[0], Reply), self._gives, end)
+        if self._answers and end.how != "lost":
+            end = structs.replace(end, how="nonsense")
+        return Done(death=end, printed="" if end.how == "lost" else end.printed, cut=end.cut)
+
+
+def done_by(reply: Reply, gives: type[R], end: Death) -> Done[R]:
+    """What came of a call that was answered. Raises FrameError for a value of another type than `gives`."""
+    done = Done[R](printed=end.printed, cut=end.cut)
+    match reply.how:
+        case "gave":
+            return replace(done, value=decode(bytes(reply.value), gives))
+        case "failed":
+            return replace(done, error=reply.error)
+        case "raised":
+            return replace(done, death=Death("lost", 0, reply.error))
+    return replace(done, death=structs.replace(end, how="out of memory"))
+
+
+def wait(children: Iterable[Kept], seconds: float = math.inf) -> list[Kept]:
+    """Wait until one of them says something or ends, at most so long. Return those; kill late ones."""
+    poll, now, sources = select.poll(), time.monotonic(), {}
+    for child in children:
+        if child.death is None and child.deadline <= now:
+            child.stop_late()
+        seconds = 0 if child.death else min(seconds, child.deadline - now)
+        sources[child] = child.sources()
+        for descriptor, events in sources[child].items():
+            poll.register(descriptor, events)
+    ready = {each for each, _ in poll.poll(1000 * min(max(seconds, 0), _LONGEST))}
+    return [child for child, its in sources.items() if child.death or not ready.isdisjoint(its)]
+
+
+def _received(source: socket.socket) -> bytes | None:
+    """What there is to read; b"" at the end, and None if there is nothing yet."""
+    try:
+        return source.recv(CHUNK, socket.MSG_DONTWAIT)
+    except BlockingIOError:
+        return None
+    except OSError:  # the other side has ended before it read everything
+        return b""
+
+
+def _no_process(why: str | None) -> Death:
+    return Death("lost", 0, f"no process can be started for it: {why}")
 
 
 class SharedPool:
@@ -321,26 +442,12 @@ class SharedPool:
         self._making = lock_left_behind()
 
     def running(self) -> Pool:
-        """The pool. Raises OSError if no process can be started, and OptctxError if no thread can."""
+        """The pool. Raises OSError if no process can be started."""
         with self._making:
             pool = self._pool
-            if pool is None or pool.end is not None or not pool.is_own:
-                pool = Pool(self._prepare)
-                pool.start()
-                self._pool = pool  # one that an interrupt kept from starting is of no use
+            if pool is None or not pool.is_own or pool.is_over:
+                pool = self._pool = Pool(self._prepare)
             return pool
-
-
-def _place() -> Place:
-    """Where a child is to run, and what it is to have in its environment."""
-    folder = None
-    with contextlib.suppress(OSError):  # it was removed
-        folder = os.getcwdb()
-    return Place(folder, dict(os.environb))
-
-
-def _no_thread(error: RuntimeError) -> EndedEarlyError:
-    return EndedEarlyError(f"cannot listen to a fresh process: {error}")
 
 
 def _leave_to_parent() -> None:

@@ -1,36 +1,31 @@
 """The server of a pool: it prepares once, and then forks a child for each call.
 
-It has one thread and a selector, because forking is sound only in a process with one thread. What children
-say is passed on unread.
+It has one thread, because forking is sound only in a process with one thread. What children say goes to the
+caller and not through here.
 """
 
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import functools
 import gc
 import os
 import resource
-import selectors
-import signal
-import time
-from types import FrameType
+import select
+import socket
+from dataclasses import dataclass
 
-from optctx.children.child import STOP, Child, answer, end_with_parent, settle
-from optctx.children.death import Death
+import msgspec
+
+from optctx.children.child import answer, fork, given_to, kill, reap
 from optctx.children.messages import (
-    CHUNK,
-    Ended,
-    Frames,
-    Kill,
-    Prepare,
-    Ready,
-    Said,
     Start,
-    Tell,
-    ToServer,
+    arguments_decoder,
     arguments_of,
+    bodies,
     decode,
+    decoder,
     encode,
     function_of,
     lower_limit,
@@ -38,29 +33,37 @@ from optctx.children.messages import (
 )
 from optctx.errors import OptctxError
 
-_LONGEST = 1e6  # seconds of one wait: epoll takes 24 days at most
+_NAME = 4096  # bytes of a function's name, at most
+
+
+@dataclass(frozen=True)
+class _Child:
+    """`life`: a pipe that ends with it. `end`: a socket that the caller ends to have it killed."""
+
+    pid: int
+    life: int
+    end: int
 
 
 class Server:
-    """Reads orders from one descriptor, and writes to another what its children say and how they end."""
+    """Reads orders from a socket: the name of a function, and descriptors for a child that calls it."""
 
-    def __init__(self, orders: int, answers: int) -> None:
-        self._orders, self._answers = orders, answers
-        self._parent = os.getppid()
-        self._frames = Frames()
-        self._prepared: object = None
-        self._selector = selectors.EpollSelector()
-        self._selector.register(orders, selectors.EVENT_READ)
-        self._children: dict[int, Child] = {}
+    def __init__(self, orders: socket.socket, prepared: object) -> None:
+        self._orders, self._prepared = orders, prepared
+        self._children: dict[int, _Child] = {}  # by each of their descriptors
+        self._poll = select.poll()
+        self._poll.register(orders, select.POLLIN)
 
     def serve(self) -> None:
         """Work until the other side closes the orders. Leave no process behind."""
         try:
             self._work()
         finally:
-            self._kill_all()
-            for child in self._children.values():
-                child.bury()  # it would stay a zombie where the init process reaps none
+            left = set(self._children.values())
+            for child in left:
+                kill(child.pid)
+            for child in left:
+                reap(child.pid)  # it would stay a zombie where the init process reaps none
 
     def _work(self) -> None:
         # Not in the `try` of its caller, which Python 3.13 forgets at the loop's end (design/interrupts.md).
@@ -68,139 +71,93 @@ class Server:
             pass
 
     def _step(self) -> bool:
-        for key, events in self._selector.select(self._kill_late()):
-            if key.fd == self._orders:
-                data = os.read(self._orders, CHUNK)
-                if not data:
+        for descriptor, _ in self._poll.poll():
+            child = self._children.get(descriptor)
+            if descriptor == self._orders.fileno():
+                if not self._obey():
                     return False
-                for body in self._frames.feed(data):
-                    if not self._obey(decode(body, ToServer)):  # type: ignore[arg-type]
-                        return False
-            elif key.data in self._children:
-                if events & selectors.EVENT_WRITE:
-                    self._tell(key.data, b"")
-                else:
-                    self._hear(key.data)
+            elif child is not None and descriptor == child.life:
+                self._bury(child)
+            elif child is not None:
+                kill(child.pid)
+                self._poll.unregister(descriptor)
         return True
 
-    def _kill_all(self) -> None:
-        for child in list(self._children.values()):
-            child.kill()
+    def _obey(self) -> bool:
+        name, descriptors, _, _ = socket.recv_fds(self._orders, _NAME, 3, socket.MSG_CMSG_CLOEXEC)
+        if len(descriptors) == 3:
+            self._start(name.decode(), *descriptors)
+        else:  # this process may have no more; the caller sees that they are closed
+            for each in descriptors:
+                os.close(each)
+        return bool(name)
 
-    def _kill_late(self) -> float:
-        """Kill children whose time is up. Return how many seconds to wait at most before the next look."""
-        now, left = time.monotonic(), []
-        for child in self._children.values():
-            if child.deadline is not None and not child.late:
-                if child.deadline <= now:
-                    child.kill(late=True)
-                else:
-                    left.append(child.deadline - now)
-        return min([*left, _LONGEST])
-
-    def _obey(self, order: ToServer) -> bool:
-        """False: there is nothing to serve."""
-        match order:
-            case Prepare():
-                return self._prepare(order)
-            case Start():
-                self._start(order)
-            case _ if order.number not in self._children:
-                pass  # it has ended
-            case Tell():
-                self._tell(order.number, order.data)
-            case Kill():
-                self._children[order.number].kill()
-        return True
-
-    def _prepare(self, order: Prepare) -> bool:
+    def _start(self, function: str, talk: int, printed: int, end: int) -> None:
+        arguments_decoder(function, given_to(function))  # imports its module here, once for all children
         try:
-            settle(order.place)
-            function = function_of(order.function)
-            self._prepared = function(*arguments_of(order.function, order.arguments, given=0))
-        except OptctxError as error:
-            self._say(Ready(str(error), os.getpid()))
-            return False
-        gc.freeze()  # children share these pages
-        # From now on there may be children, which have started processes of their own.
-        self._end_when_told()
-        end_with_parent(self._parent, STOP)
-        self._say(Ready("", os.getpid()))
-        return True
-
-    def _end_when_told(self) -> None:
-        """Have STOP end all at any moment: an exception of a handler could be lost."""
-        own = os.getpid()
-
-        def end(number: int, frame: FrameType | None) -> None:
-            try:
-                if os.getpid() == own:  # a fork that is told so just ends
-                    self._kill_all()
-            finally:
-                os._exit(0)
-
-        signal.signal(STOP, end)
-
-    def _start(self, order: Start) -> None:
-        # Otherwise STOP could come when the child has started something, and is not entered yet.
-        signal.pthread_sigmask(signal.SIG_BLOCK, {STOP})
-        try:
-            self._fork(order)
-        finally:
-            signal.pthread_sigmask(signal.SIG_UNBLOCK, {STOP})
-
-    def _fork(self, order: Start) -> None:
-        closing = [self._orders, self._answers, self._selector.fileno()]
-        for each in self._children.values():
-            closing += each.descriptors
-        try:
-            function_of(order.function)  # imports its module here, once for all children
-            work = functools.partial(answer, self._prepared, order)
-            child = Child(work, order.limits, order.place, closing)
+            self._fork(function, talk, printed, end)
         except OSError as error:
-            why = f"no process can be started for it: {error.strerror}"
-            self._say(Ended(order.number, Death("lost", 0, why)))
-            return
-        self._children[order.number] = child
-        self._selector.register(child.hearing, selectors.EVENT_READ, order.number)
+            _tell(end, error.strerror)
+        finally:
+            os.close(talk)
+            os.close(printed)
 
-    def _tell(self, number: int, data: bytes) -> None:
-        """Never wait for a child: it may wait for this process to read what it says."""
-        child = self._children[number]
-        child.tell(data)
-        if not child.untold:
-            self._forget(child)
-        elif child.telling not in self._selector.get_map():
-            self._selector.register(child.telling, selectors.EVENT_WRITE, number)
+    def _fork(self, function: str, talk: int, printed: int, end: int) -> None:
+        life, alive = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
+        work = functools.partial(answer, self._prepared, function)
+        try:
+            child = _Child(fork(work, talk, printed, (*self._children, life, end)), life, end)
+        except OSError:
+            os.close(life)
+            raise
+        finally:
+            os.close(alive)
+        self._children |= {life: child, end: child}
+        self._poll.register(life, 0)  # only its end counts
+        self._poll.register(end, select.POLLIN)
 
-    def _forget(self, child: Child) -> None:
-        with contextlib.suppress(KeyError):
-            self._selector.unregister(child.telling)
-
-    def _hear(self, number: int) -> None:
-        child = self._children[number]
-        if data := os.read(child.hearing, CHUNK):
-            self._say(Said(number, data))
-            return
-        self._selector.unregister(child.hearing)
-        self._forget(child)
-        del self._children[number]
-        self._say(Ended(number, child.bury()))
-
-    def _say(self, message: Ready | Said | Ended) -> None:
-        write_all(self._answers, encode(message))
+    def _bury(self, child: _Child) -> None:
+        status = reap(child.pid)
+        for each in (child.life, child.end):
+            del self._children[each]
+            with contextlib.suppress(KeyError):
+                self._poll.unregister(each)
+        os.close(child.life)
+        _tell(child.end, status)
 
 
-def main() -> int:
-    """Serve a pool on standard input, and on what standard output was. No other code may write there.
+def _tell(end: int, what: object) -> None:
+    """Tell the caller of a child's end, or why there is none."""
+    with contextlib.suppress(OSError):  # the caller has left it alone
+        write_all(end, encode(what))
+    os.close(end)
 
-    What is printed goes to standard error. The process ends with its parent, and a crash leaves no core file,
-    because it is an answer.
-    """
+
+def main() -> None:
+    """Serve a pool on the socket that is standard input. A crash leaves no core file: it is an answer."""
     os.setpgid(0, 0)  # what ends the caller's group leaves this process the time to end its children
-    end_with_parent(os.getppid())
-    answers = os.dup(1)
-    os.dup2(2, 1)
     lower_limit(resource.RLIMIT_CORE, 0)
-    Server(0, answers).serve()
-    return 0
+    orders = socket.socket(fileno=0)
+    for body in bodies(orders.fileno()):
+        try:
+            prepared = _prepared(orders, *decode(body, tuple[str, msgspec.Raw]))
+        except OptctxError as error:
+            orders.sendall(encode(str(error)))
+            return
+        decoder(Start)  # children share it, and all that there is
+        gc.freeze()
+        orders.sendall(encode(""))
+        Server(orders, prepared).serve()
+        return
+
+
+def _prepared(orders: socket.socket, name: str, arguments: msgspec.Raw) -> object:
+    """Prepare. If the caller ends before, so does this process: nothing else happens to the socket."""
+    flags = fcntl.fcntl(orders, fcntl.F_GETFL)
+    fcntl.fcntl(orders, fcntl.F_SETOWN, os.getpid())
+    fcntl.fcntl(orders, fcntl.F_SETFL, flags | os.O_ASYNC)
+    if select.select([orders], [], [], 0)[0]:  # it has ended before
+        os._exit(1)
+    prepared = function_of(name)(*arguments_of(name, arguments, given=0))
+    fcntl.fcntl(orders, fcntl.F_SETFL, flags)
+    return prepared

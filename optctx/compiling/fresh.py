@@ -5,19 +5,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import math
 import os
-from contextlib import suppress
+import time
 from dataclasses import replace
 from typing import Literal, TypeVar, cast
 
-from optctx.children.answers import Call, Done
 from optctx.children.death import OF_MACHINE, Death, cause_of_end, last_words
 from optctx.children.messages import Limits
-from optctx.children.pool import Pool, SharedPool
+from optctx.children.pool import GRACE, Call, Done, Pool, SharedPool
 from optctx.compiling.job import Job, Result, compile_unchecked, initialise_targets
-from optctx.compiling.targets import is_suspect, named, target_problem, trial_of
+from optctx.compiling.targets import is_suspect, target_problem, trial_of, untried
 from optctx.errors import EndedEarlyError, OptctxError, shown
 from optctx.hosts.llvmlite.compiling import native_api, refusal
 from optctx.process import set_process_options
@@ -25,7 +25,6 @@ from optctx.process import set_process_options
 R = TypeVar("R")
 
 MOST_SECONDS, _MOST_BYTES = (1 << 32) - 1, 1 << 47  # 136 years; all addresses of a process
-_GRACE = 30.0  # seconds that the server may take in addition to a job's own time
 
 
 class FreshProcess:
@@ -61,7 +60,8 @@ class FreshProcess:
     def __enter__(self) -> FreshProcess:
         if self._running:
             raise OptctxError("this FreshProcess is running already; make another one")
-        llvm_pool()
+        with contextlib.suppress(OSError):  # `compile` tells
+            llvm_pool()  # its server starts now
         self._running, self._owner = True, os.getpid()
         return self
 
@@ -70,8 +70,9 @@ class FreshProcess:
         if self._owner == os.getpid():
             for call in self._calls.copy():
                 call.kill()
-                with suppress(TimeoutError):
-                    call.future.result(_GRACE)
+            over = time.monotonic() + GRACE
+            while self._calls and time.monotonic() < over:
+                time.sleep(0.001)  # the threads that have made them see their ends
 
     def compile(self, job: Job, *, timeout: float | None = None) -> Result:
         """Compile one job in a fresh process and wait for it. `timeout` (seconds) replaces the usual one.
@@ -99,7 +100,6 @@ class FreshProcess:
             raise OptctxError("this FreshProcess is not running; use it inside its `with` block")
         limits = limits or self._limits
         assert limits.seconds is not None
-        within = limits.seconds + _GRACE
         try:
             pool = llvm_pool()  # another one if the server was killed
         except OSError as error:
@@ -107,9 +107,7 @@ class FreshProcess:
         call = pool.submit(compile_fresh, job, self._directory, gives=Result, limits=limits)
         self._calls.add(call)
         try:
-            return _result(call.result(within), limits.seconds)
-        except TimeoutError:
-            return _lost(f"the helper process did not answer within {within:g} s")
+            return _result(call.result(), limits.seconds)
         finally:
             self._calls.discard(call)
 
@@ -128,7 +126,7 @@ def checked_limits(timeout: object, memory: object) -> Limits:
 def llvm_pool() -> Pool:
     """The pool of this process whose server has loaded LLVM and set no option. Starts it if need be.
 
-    Raises OSError if no process can be started, and OptctxError if no thread can.
+    Raises OSError if no process can be started.
     """
     return _pool.running()
 
@@ -182,7 +180,7 @@ def _result(done: Done[Result], seconds: float) -> Result:
         result = _lost(f"{_NOT_COMPILED}: {done.error}")
     else:
         result = done.value
-    if done.cut and (death is None or death.how == "exited" or result.end not in ("crashed", "timed out")):
+    if done.cut and (death is None or death.status >= 0 or result.end not in ("crashed", "timed out")):
         result = _lost(f"{_NOT_COMPILED}: what LLVM prints is longer than a file may be here (ulimit -f)")
     return replace(result, stderr=done.printed)
 
@@ -198,9 +196,9 @@ def _epitaph(death: Death, seconds: float) -> str:
             return death.printed if death.status else f"{_NOT_COMPILED}: {death.printed}"
         case "timed out":
             return f"the fresh process took longer than {seconds:g} s and was stopped{said}"
-        case "exited" | "killed":
+        case "ended":
             end = cause_of_end(death.status, "")
-            return f"the fresh process {'was ' if death.how == 'killed' else ''}{end}{said}"
+            return f"the fresh process {'was ' if death.status < 0 else ''}{end}{said}"
     return str(death)
 
 
@@ -276,7 +274,7 @@ def compile_job(job: Job) -> Result:
     """
     try:
         _check_reading(job)
-    except (OptctxError, OSError) as error:
+    except OptctxError as error:
         return Result(error=str(error))
     return compile_unchecked(job, check_target)
 
@@ -289,14 +287,10 @@ def check_target(triple: str, job: Job) -> None:
     target = (triple, job.cpu, job.features, job.code_model, job.llvm)
     if target in _taken:
         return
-    try:
-        with FreshProcess() as fresh:
-            trial = fresh.compile(trial_of(triple, job))
-    except OSError as error:
-        asked = named(job)
-        raise EndedEarlyError(
-            f"cannot compile for {asked}: no process can be started to ask LLVM ({error.strerror})"
-        ) from None
+    with FreshProcess() as fresh:
+        trial = fresh.compile(trial_of(triple, job))
+    if trial.end in OF_MACHINE:
+        raise EndedEarlyError(untried(job, trial))
     if trial.error is not None:
-        raise (EndedEarlyError if trial.end in OF_MACHINE else OptctxError)(trial.error)
+        raise OptctxError(trial.error)
     _taken.add(target)

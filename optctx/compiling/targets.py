@@ -41,7 +41,7 @@ def target_problem(compile: Compile, job: Job) -> Result | None:
     plain = Job(_TRIAL if triple else job.ir, "verify", triple=triple, llvm=job.llvm)
     module = compile(replace(plain, emit="ir"))
     if module.died:
-        return _untried(job, module)
+        return Result(error=untried(job, module), end=module.end)
     if module.error is not None:
         return None
     if not triple:
@@ -50,18 +50,17 @@ def target_problem(compile: Compile, job: Job) -> Result | None:
         triple = found["triple"]
     trial = compile(trial_of(triple, job))
     if trial.end in ("lost", "timed out"):
-        return _untried(job, trial)
+        return Result(error=untried(job, trial), end=trial.end)
     problem = _judged(job, triple, trial)
     return Result(error=problem) if problem else None
 
 
-def _untried(job: Job, trial: Result) -> Result:
-    return Result(
-        error=f"cannot compile for {named(job)}: LLVM could not be asked: {trial.error}", end=trial.end
-    )
+def untried(job: Job, trial: Result) -> str:
+    """The error for a target of which a trial has told nothing."""
+    return f"cannot compile for {_named(job)}: LLVM could not be asked: {trial.error}"
 
 
-def named(job: Job) -> str:
+def _named(job: Job) -> str:
     """What a job asks for of its target, in words."""
     model = "" if job.code_model == "default" else job.code_model
     names = {"processor": job.cpu, "features": job.features, "code model": model}
@@ -77,7 +76,7 @@ def _judged(job: Job, triple: str, trial: Result) -> str:
         return trial.error or ""
     if unknown is None:
         said = trial.stderr.splitlines()[0].removeprefix("LLVM ERROR: ")
-        return f"cannot compile for {named(job)} of {triple}: LLVM says: {clipped(said)}"
+        return f"cannot compile for {_named(job)} of {triple}: LLVM says: {clipped(said)}"
     word, what = unknown["word"], unknown["what"]
     listed = f"`llc -mtriple={triple} -mcpu=help` lists them"
     return f"cannot compile for the {what} {shown(word)}: it is no {what} of {triple}; {listed}"

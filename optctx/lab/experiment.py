@@ -15,10 +15,9 @@ from itertools import islice
 from typing import Self
 
 from optctx import OptionContext, attach
-from optctx.children.answers import Done
 from optctx.children.crowd import PER_THREAD, Crowd
 from optctx.children.messages import Limits as ChildLimits
-from optctx.children.pool import Pool, SharedPool
+from optctx.children.pool import Done, Pool, SharedPool
 from optctx.compiling import FreshProcess, Image, Job, Result, answered, compile_unchecked, image_of
 from optctx.compiling.fresh import load_llvm, move_to, refused_reading
 from optctx.compiling.job import pipeline_error
@@ -257,8 +256,8 @@ class Experiment:
         done = self.pool.call(check, self.plan, gives=str, limits=self._limits)
         if done.death is not None:  # if the pipeline killed LLVM, the rows will say so
             done = self.pool.call(check_module, self.plan, gives=str, limits=self._limits)
-        if self.pool.end is not None:
-            raise EndedEarlyError(f"{self.pool.end}; run it again")
+        if self.pool.is_over:
+            raise EndedEarlyError(f"{self.pool.lost()}; run it again")
         if done.death is None:
             return done.error or done.value or ""
         if refused := refused_reading(done.death.printed):

@@ -11,6 +11,7 @@ import os
 import pickle
 import re
 import select
+import socket
 import sys
 import time
 import warnings
@@ -23,8 +24,8 @@ from hypothesis.errors import Frozen, InvalidState
 from hypothesis.reporting import with_reporter
 from tblib import pickling_support
 
-from optctx.children.child import Channel, Child
-from optctx.children.death import Death, cause_of_end, last_words
+from optctx.children.child import Channel, fork, reap
+from optctx.children.death import Death, cause_of_end, last_words, printed_to
 from optctx.children.messages import CHUNK, Frames, Limits, Reply, decode, pack
 from optctx.compiling.fresh import checked_limits
 from optctx.errors import OptctxError, shown
@@ -103,16 +104,22 @@ def _ended(body: Body, limits: Limits) -> tuple[Reply | None, Death]:
     """Run the body in a child. Return its answer, None if there is none, and its end."""
     sys.stdout.flush()  # otherwise the child writes it as well
     sys.stderr.flush()
-    try:
-        with _forking():
-            child = Child(functools.partial(_run, body), limits)
-    except OSError as error:
-        raise OptctxError(f"cannot run {shown(body.func)} in a child: {error.strerror}") from None
-    try:
-        answer = _heard(child)
-    finally:
-        death = child.bury()
-    return answer, death
+    with contextlib.ExitStack() as stack:
+        try:
+            talk, its = map(stack.enter_context, socket.socketpair())
+            printed = stack.enter_context(open(os.memfd_create("printed"), "rb"))
+            with _forking():
+                work = functools.partial(_run, body, limits)
+                pid = fork(work, its.fileno(), printed.fileno(), [talk.fileno()])
+        except OSError as error:
+            raise OptctxError(f"cannot run {shown(body.func)} in a child: {error.strerror}") from None
+        its.close()
+        answer, in_time = None, False
+        try:
+            answer, in_time = _heard(talk, limits)
+        finally:
+            status = reap(pid)
+        return answer, Death("ended" if in_time else "timed out", status, printed_to(printed.fileno()))
 
 
 @contextlib.contextmanager
@@ -130,19 +137,20 @@ def _forking() -> Iterator[None]:
         yield
 
 
-def _heard(child: Child) -> Reply | None:
-    """Wait for the answer. Kill the child if its time is up."""
+def _heard(talk: socket.socket, limits: Limits) -> tuple[Reply | None, bool]:
+    """Wait for the answer. Return it, None if there is none, and whether the child has ended in time."""
     frames, poll = Frames(), select.poll()
-    poll.register(child.hearing, select.POLLIN)
-    assert child.deadline is not None
-    while (left := child.deadline - time.monotonic()) > 0:
+    poll.register(talk, select.POLLIN)
+    assert limits.seconds is not None
+    deadline = time.monotonic() + limits.seconds
+    while (left := deadline - time.monotonic()) > 0:
         if poll.poll(1000 * left):
-            if not (data := os.read(child.hearing, CHUNK)):
-                return None
+            data = talk.recv(CHUNK)
             for body in frames.feed(data):
-                return decode(body, Reply)
-    child.kill(late=True)
-    return None
+                return decode(body, Reply), True
+            if not data:
+                return None, True
+    return None, False
 
 
 def _result(body: Body, answer: Reply | None, death: Death, limits: Limits) -> object:
@@ -160,7 +168,7 @@ def _result(body: Body, answer: Reply | None, death: Death, limits: Limits) -> o
     elif death.how == "timed out":
         error = HangError(f"{name} took longer than {limits.seconds:g} s", death.printed)
     else:
-        end = str(death) if death.how == "exited" else cause_of_end(death.status, "")
+        end = str(death) if death.status >= 0 else cause_of_end(death.status, "")
         error = CrashError(f"{name} ended its process: {last_words(death.printed) or end}", death.printed)
     if printed := _CALLERS.sub("", death.printed).strip():
         error.add_note(f"Its process printed:\n{printed}")
@@ -170,8 +178,9 @@ def _result(body: Body, answer: Reply | None, death: Death, limits: Limits) -> o
 # In the child.
 
 
-def _run(body: Body, channel: Channel) -> None:
+def _run(body: Body, limits: Limits, channel: Channel) -> None:
     """Call the body, and say what came of it."""
+    limits.apply()
     # pytest and its users replace these, and a crash would print to the terminal each time.
     faulthandler.enable(2, all_threads=False)
     sys.stdout, sys.stderr = (os.fdopen(number, "w", buffering=1, closefd=False) for number in (1, 2))

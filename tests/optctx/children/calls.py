@@ -31,6 +31,19 @@ def give_up() -> NoReturn:
     os._exit(3)
 
 
+def at_fork(moment: str, number: int) -> int:
+    """Prepare a server that gets a signal at that moment of its first fork, as os.register_at_fork has it."""
+    server = os.getpid()
+    os.register_at_fork(**{moment: lambda: os.kill(server, number)})
+    return 1
+
+
+def at_once(number: int) -> NoReturn:
+    """Get a signal while preparing."""
+    os.kill(os.getpid(), number)
+    raise AssertionError
+
+
 def shared(prepared: int) -> int:
     """What each child of a crowd begins with."""
     return prepared
@@ -118,7 +131,7 @@ def write(_: object, data: bytes) -> int:
     """Write to every descriptor that leads anywhere: the child's own answers are among them."""
     for descriptor in range(3, 64):
         try:
-            if os.readlink(f"/proc/self/fd/{descriptor}").startswith("pipe:"):
+            if os.readlink(f"/proc/self/fd/{descriptor}").startswith(("pipe:", "socket:")):
                 os.write(descriptor, data)
         except OSError:
             pass

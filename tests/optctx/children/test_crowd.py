@@ -9,9 +9,8 @@ from typing import Any, TypeVar
 
 import pytest
 
-from optctx.children.answers import Done
 from optctx.children.crowd import Crowd
-from optctx.children.pool import Pool
+from optctx.children.pool import Done, Pool
 from optctx.errors import EndedEarlyError
 from tests.optctx.children import calls
 from tests.support.processes import SECONDS, children_of, wait_for

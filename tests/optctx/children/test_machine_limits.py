@@ -20,8 +20,9 @@ from typing import Any
 import pytest
 
 from optctx.children.pool import Pool
-from optctx.compiling import FreshProcess, Job, Result, llvm_pool
+from optctx.compiling import FreshProcess, Job, Result, compile_job, llvm_pool
 from optctx.lab.command.main import main
+from tests.support.alone import alone
 from tests.support.command_lines import Ended, several
 from tests.support.endless import LIST, SCALED, endless, reached
 from tests.support.installed import SANITIZED
@@ -102,6 +103,18 @@ def test_a_job_that_gets_no_process_is_lost_and_another_is_not(tmp_path: pathlib
         os.kill(server, signal.SIGKILL)  # its limit cannot be raised again
         wait_for(lambda: llvm_pool().process != server)
         assert fresh.compile(JOB).error is None
+
+
+@alone
+def test_where_no_process_can_be_started_a_job_is_lost() -> None:
+    lost = f"{LOST}no process can be started: Too many open files"
+    most = len(os.listdir("/proc/self/fd"))
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+    with FreshProcess() as fresh:
+        result = fresh.compile(JOB)
+    assert (result.end, result.error) == ("lost", lost)
+    asked = compile_job(replace(JOB, cpu="znver3"))
+    assert asked.error == f"cannot compile for the processor 'znver3': LLVM could not be asked: {lost}"
 
 
 def killed(pool: Pool) -> None:

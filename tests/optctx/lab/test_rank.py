@@ -10,6 +10,7 @@ import pathlib
 import signal
 import sys
 import time
+from collections.abc import Iterator
 from types import SimpleNamespace
 
 import pytest
@@ -20,13 +21,13 @@ from optctx.compiling import FreshProcess, Job
 from optctx.errors import OptctxError, OptionValueError, UnknownOptionError
 from optctx.lab.candidates import values_within_type
 from optctx.lab.command.main import main
-from optctx.lab.experiment import Experiment
+from optctx.lab.experiment import Experiment, More
 from optctx.lab.outcome import Answer, Limits
 from optctx.lab.rank import Effect, Ranking, rank
 from tests.support.endless import LIST, SCALED, endless
 from tests.support.ir_texts import COUNTED, SCALE, X86
 from tests.support.kept_trials import kept_trials
-from tests.support.processes import too_long
+from tests.support.processes import too_long, wait_for
 from tests.support.rows import rows
 from tests.support.scopes import process_state
 
@@ -274,10 +275,14 @@ def test_a_killed_helper_leaves_what_is_known(
     tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     class Fragile(Experiment):
+        def all(self, more: More, window: int) -> Iterator[Answer]:
+            return super().all(more, 1)  # the third is asked for when the second is answered
+
         def answers(self) -> list[Answer]:
             found = super().answers()
             if found and found[0].number == 1:  # the second of three
                 os.kill(self.pool.process, signal.SIGKILL)
+                wait_for(lambda: self.pool.is_over)
             return found
 
     monkeypatch.setattr(sys.modules["optctx.lab.rank"], "Experiment", Fragile)

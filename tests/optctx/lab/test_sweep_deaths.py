@@ -134,6 +134,7 @@ def test_a_helper_that_is_killed_is_an_error_and_keeps_what_is_done(
     monkeypatch.setattr(sys.modules["optctx.lab.sweep"], "Experiment", Noted)
     keep = tmp_path / "kept"
     with pytest.raises(EndedEarlyError, match="the helper process ended with status -9"):
-        sweep(SMALL, ["unroll-count=1..12"], on_trial=kill, keep=str(keep))
+        # more than are under way at once
+        sweep(SMALL, ["unroll-count=1..64"], on_trial=kill, keep=str(keep), limits=Limits(1))
     assert found
     assert [*kept_trials(keep).values()] == found

@@ -14,8 +14,8 @@ import pytest
 from optuna.samplers import RandomSampler
 
 from optctx import OptionContext
-from optctx.children.answers import Done
 from optctx.children.death import Death
+from optctx.children.pool import Done
 from optctx.compiling import FreshProcess, Job, compile_job
 from optctx.errors import OptctxError
 from optctx.lab.experiment import Experiment, Options, make_plan
