@@ -3,7 +3,7 @@ the options by effect. What crashes or never ends is a line of the result. Exit 
 after Ctrl-C, 143 after SIGTERM.
 
     optctx rank kernel.ll --only 'unroll*' --trials 20
-    optctx rank kernel.ll --by instructions --seconds 60 --keep ranking.trials
+    optctx rank kernel.ll --by instructions --seconds 60
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import ClassVar
 
 from optctx.errors import EndedEarlyError, Interrupted
 from optctx.lab.command.console import printed, progress_bar, say, show
-from optctx.lab.command.groups import Base, File, Input, Keep, Out, Try
+from optctx.lab.command.groups import Base, File, Input, Out, Try
 from optctx.lab.command.inputs import note_skipped
 from optctx.lab.outcome import Limits
 from optctx.lab.rank import Effect, Ranking, rank
@@ -51,7 +51,6 @@ class Arguments(File):
     base: Base = group(Base)
     varied: Try = group(Try)
     own: Rank = group(Rank)
-    keep: Keep = group(Keep)
     limits: Limits = group(Limits)
     out: Out = group(Out)
 
@@ -66,7 +65,6 @@ def run(given: Arguments) -> None:
                 ranking = rank(
                     job,
                     **vars(given.own),
-                    keep=given.keep.keep,
                     values=given.varied.tries,
                     limits=given.limits,
                     progress=step,
@@ -75,7 +73,7 @@ def run(given: Arguments) -> None:
             partial: Ranking = interrupt.partial
             print_ranking(partial, given.out)
             known = f"{len(partial.trials)} of {counted(len(partial.trials) + partial.left, 'value')}"
-            raise KeyboardInterrupt(given.keep.interrupted(known)) from None
+            raise KeyboardInterrupt(f"interrupted after {known}") from None
         except EndedEarlyError as error:
             if error.partial is not None:
                 print_ranking(error.partial, given.out)

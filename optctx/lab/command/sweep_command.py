@@ -4,7 +4,7 @@ long is a row with that state. Exit status 1 if --verify finds a difference, 2 f
 cannot compare a row, 130 after Ctrl-C, 143 after SIGTERM.
 
     optctx sweep kernel.ll --try unroll-count=1,2,4,8 --verify
-    optctx sweep kernel.ll --try unroll-count=1..64:step=9 --keep sweep.trials
+    optctx sweep kernel.ll --try unroll-count=1..64:step=9 --by instructions
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from optctx.errors import EndedEarlyError, Interrupted, OptctxError
+from optctx.errors import EndedEarlyError, Interrupted
 from optctx.lab.command.console import complain, complain_printed, printed, progress_bar, say, show
-from optctx.lab.command.groups import Base, File, Input, Keep, Out, Try
+from optctx.lab.command.groups import Base, File, Input, Out, Try
 from optctx.lab.command.inputs import note_skipped
 from optctx.lab.outcome import Limits
 from optctx.lab.settings import group, positive, setting
@@ -53,7 +53,6 @@ class Arguments(File):
     base: Base = group(Base)
     varied: Try = group(Try)
     own: Sweep = group(Sweep)
-    keep: Keep = group(Keep)
     limits: Limits = group(Limits)
     out: Out = group(Out)
 
@@ -63,14 +62,13 @@ def run(given: Arguments) -> int:
 
     Returns 1 if a fresh process differs, and 2 if one could not compare.
     """
-    out, keep, goal = given.out, given.keep, goal_named(given.own.by)
+    out, goal = given.out, goal_named(given.own.by)
     read = given.input.under(given.base)
     image = read.image
     with given.base.context(image):
         space = parse_space(given.varied.tries, image)
         job = read.job(given.file)
         skipped = note_skipped(given.file, job)
-        found: list[Trial] = []
         lines: Counter[str] = Counter()
         try:
             with progress_bar() as step:
@@ -78,21 +76,20 @@ def run(given: Arguments) -> int:
                     job,
                     space,
                     **vars(given.own),
-                    keep=keep.keep,
                     limits=given.limits,
                     baseline=bool(space.names) and out.format == "table",
-                    on_trial=found.append,
                     printed=lines,
                     progress=step,
                 )
         except Interrupted as interrupt:
-            print_trials(interrupt.partial, out, goal, lines)
-            raise KeyboardInterrupt(keep.interrupted(counted(len(found), "trial"), bool(found))) from None
-        except OptctxError as error:
-            if not found:
-                raise
-            print_trials(found, out, goal, lines)
-            raise EndedEarlyError(str(error)) from None
+            partial: list[Trial] = interrupt.partial
+            print_trials(partial, out, goal, lines)
+            ended = sum(trial.number >= 0 for trial in partial)
+            raise KeyboardInterrupt(f"interrupted after {counted(ended, 'trial')}") from None
+        except EndedEarlyError as error:
+            if error.partial:
+                print_trials(error.partial, out, goal, lines)
+            raise
     print_trials(trials, out, goal, lines)
     if not skipped and len({(trial.state, trial.digest) for trial in trials}) <= 1:
         note_skipped(given.file, job, partly=True)

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from optctx.errors import EndedEarlyError, OptctxError, shown
 from optctx.lab.space import Space
-from optctx.lab.trial import Goal, Trial, check_identity
+from optctx.lab.trial import Goal, Trial
 
 if TYPE_CHECKING:
     import optuna
@@ -90,7 +90,11 @@ class Storage:
         where = f"the study {shown(name)} in {self.named}"
         if not isinstance(own, dict):
             raise OptctxError(f"cannot resume from {where}: optctx has not made it; {_REMEDY}")
-        check_identity(identity, own, where, _REMEDY)
+        if changed := [part for part in {**own, **identity} if own.get(part) != identity.get(part)]:
+            raise OptctxError(
+                f"cannot resume from {where}: its trials differ in {' and '.join(changed[:10])}; repeat its "
+                f"arguments, or {_REMEDY}"
+            )
         return Study(self, study)
 
     def _made(self, name: str, goal: Goal, identity: Mapping[str, Any]) -> tuple[optuna.Study, Any]:

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import contextlib
-import importlib.metadata
+import hashlib
 import math
 import platform
 import time
 from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, replace
+from importlib.metadata import version
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from optctx import OptionContext, registry
-from optctx.compiling import Job
+from optctx.compiling import Image, Job
+from optctx.compiling.facts import build_id
 from optctx.errors import EndedEarlyError, Interrupted, OptctxError
 from optctx.lab.experiment import ByReads, Plan, make_plan
 from optctx.lab.outcome import Answer, Limits
@@ -21,7 +23,7 @@ from optctx.lab.settings import checked, positive, setting
 from optctx.lab.settings import seconds as read_seconds
 from optctx.lab.space import Space, overrides_of
 from optctx.lab.timing.bench import processor_model
-from optctx.lab.trial import Goal, Trial, goal_named, identity_of, versions
+from optctx.lab.trial import Goal, Trial, goal_named
 from optctx.lab.tuning.assess import Assessor
 from optctx.lab.tuning.objectives import Measured, RunTime
 from optctx.lab.tuning.studies import Storage, Study, need_optuna
@@ -36,6 +38,7 @@ _TRIALS = 100  # where no limit is given
 _LARGEST_GRID = 1_000_000  # points, which are held in memory
 _WINDOW = 8  # trials under way at once, of which a sampler knows no figures yet
 _REPEATS = 3  # compilations whose time counts
+_FORMAT = 6  # of what a study keeps
 
 _ENDS = {"failed": "does not compile", "crashed": "crashes LLVM", "timed out": "takes too long"}
 
@@ -250,14 +253,23 @@ def _identity(plan: Plan, space: Space, goal: Goal, measured: Measured | None) -
     # Multiples of the base's time on one processor say nothing of another one.
     more = {"processor": processor_model()} if isinstance(measured, RunTime) else {}
     how = "" if measured is None else f", {measured.identity}"
-    return identity_of(
-        "tune",
-        plan.job,
-        (plan.arguments, plan.attributes),
-        space=space.texts(),
-        goal=f"{goal.name}: {goal.direction}{how}",
+    ir = plan.job.ir if isinstance(plan.job.ir, bytes) else plan.job.ir.encode(errors="surrogatepass")
+    return {
+        "format": _FORMAT,
+        "input": hashlib.sha256(ir).hexdigest(),
+        "passes": plan.job.passes,
+        "target": list(plan.job.target.values()),
+        "base": [list(plan.arguments), list(plan.attributes)],
+        "versions": _versions(plan.job.image),
+        "space": space.texts(),
+        "goal": f"{goal.name}: {goal.direction}{how}",
         **more,
-    )
+    }
+
+
+def _versions(image: Image | None) -> dict[str, str]:
+    """Of what the figures of a search come from."""
+    return {"optctx": version("optctx"), "llvmlite": version("llvmlite"), "LLVM": build_id(image)}
 
 
 @dataclass
@@ -328,9 +340,9 @@ class _Run:
             space=tuple(self.space.texts()),
             passes=self.plan.job.passes,
             versions={
-                **versions(self.plan.job.image),
+                **_versions(self.plan.job.image),
                 "python": platform.python_version(),
-                "optuna": importlib.metadata.version("optuna"),
+                "optuna": version("optuna"),
             },
             seconds=time.monotonic() - self.started,
             compiled=self.compiled,

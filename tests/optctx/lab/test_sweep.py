@@ -9,8 +9,11 @@ from dataclasses import replace
 import pytest
 
 from optctx.compiling import FreshProcess, Job, Result
-from optctx.errors import OptctxError
+from optctx.errors import Interrupted, OptctxError
+from optctx.lab.outcome import Limits
 from optctx.lab.sweep import sweep
+from optctx.lab.trial import Trial
+from tests.support.ir_texts import SCALE
 from tests.support.rows import rows
 
 KERNEL = (pathlib.Path(__file__).parents[3] / "examples" / "kernel.ll").read_text()
@@ -91,3 +94,13 @@ def test_a_fresh_process_that_differs_is_marked(monkeypatch: pytest.MonkeyPatch)
     assert [row.agrees for row in rows] == [False, False]
     assert "the fresh process gave" in rows[0].difference
     assert rows[1].difference == "no such luck"
+
+
+def test_ctrl_c_in_python_hands_over_the_trials_so_far() -> None:
+    def interrupt(ended: Trial) -> None:
+        if ended.number == 2:
+            raise KeyboardInterrupt
+
+    with pytest.raises(Interrupted) as caught:
+        sweep(Job(SCALE), ["unroll-count=1..9"], limits=Limits(1), on_trial=interrupt)
+    assert [trial.number for trial in caught.value.partial] == [0, 1, 2]
