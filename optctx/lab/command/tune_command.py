@@ -24,12 +24,12 @@ from optctx.errors import EndedEarlyError, Interrupted, OptctxError, shown
 from optctx.lab.command.console import note, printed, progress_bar, say, show
 from optctx.lab.command.groups import Base, File, Input, Out, Try
 from optctx.lab.command.inputs import clang_words, note_skipped
-from optctx.lab.command.measuring import Measuring
 from optctx.lab.outcome import Limits
 from optctx.lab.repeat import Source, lines_of, shown_lines
 from optctx.lab.settings import group, setting
 from optctx.lab.space import Space, overrides_of, parse_space
 from optctx.lab.tables import Table, ends_of, settings_text, time_unit
+from optctx.lab.timing.bench import Measuring
 from optctx.lab.trial import FIGURES, Goal, Trial, direction_of, goal_named
 from optctx.lab.tuning import Command, RunTime, Search, Tuned, propose, tune
 from optctx.lab.tuning.studies import Storage, need_optuna

@@ -12,16 +12,15 @@ from optctx.errors import Interrupted, OptctxError
 from optctx.lab.outcome import Limits
 from optctx.lab.reduce import failure_of
 from optctx.lab.tables import Table, time_unit
-from optctx.lab.timing.bench import Bench, Confirmation, Interval, Outcome, Timing
+from optctx.lab.timing.bench import Bench, Confirmation, Interval, Timing
 from optctx.lab.timing.kernel import Kernel
 
 
 @dataclass(frozen=True)
 class Row:
-    """One set of options. `same`: its object is the base's, which is not timed again.
-
-    `timing`: of the measurement beside the base. `faster`: beyond doubt, in that one. `confirmation`: the
-    second one, of a row that was faster.
+    """One set of options. `timing`: of the measurement beside the base. `same`: its object is the base's,
+    which is not timed again. `faster`: beyond doubt, in that one. `confirmation`: the second one, of a row
+    that was faster.
     """
 
     options: tuple[str, ...]
@@ -43,8 +42,8 @@ class Row:
 
     def verdict(self) -> str:
         """What the row comes to, in a few words."""
-        if self.timing.outcome.state != "ok":
-            return self.timing.outcome.state
+        if self.timing.state != "ok":
+            return self.timing.state
         if self.same:
             return "the same code"
         if self.faster:
@@ -55,12 +54,14 @@ class Row:
 
 @dataclass(frozen=True)
 class Compared:
-    """Sets of options beside their base. `noise`: the ratio of the base to a second copy of itself."""
+    """Sets of options beside their base. `seconds`: of a call of the base. `noise`: the ratio of the base to
+    a second copy of itself.
+    """
 
     base_options: tuple[str, ...]
-    base: Timing
-    rows: tuple[Row, ...]
+    seconds: Interval
     noise: Interval
+    rows: tuple[Row, ...]
 
     @property
     def gains(self) -> list[Row]:
@@ -70,14 +71,13 @@ class Compared:
 
     def table(self) -> Table:
         """The base and the rows, for people."""
-        told = [("base", self.noise, self.base.seconds, self.base_options)]
-        rows = [(row.verdict(), row.ratio, row.timing.seconds, row.options) for row in self.rows]
-        cells = [
-            (verdict, str(ratio or ""), _shown(seconds), " ".join(options) or "no options")
-            for verdict, ratio, seconds, options in (*told, *rows)
+        base = "base", str(self.noise), _shown(self.seconds), " ".join(self.base_options) or "no options"
+        rows = [
+            (row.verdict(), str(row.ratio or ""), _shown(row.timing.seconds), " ".join(row.options))
+            for row in self.rows
         ]
         right = ["times as fast", "one call"]
-        return Table(["", *right, "options"], cells, right=right)
+        return Table(["", *right, "options"], [base, *rows], right=right)
 
     def as_dict(self) -> dict[str, Any]:
         """For JSON."""
@@ -124,23 +124,23 @@ def compare_settings(
         for place, answer in enumerate(answers)
         if answer.error is None and answer.code != plain.code
     }
-    bench, limit = Bench(plain.code, kernel), kernel.harness.seconds
+    bench = Bench(plain.code, kernel)
     progress("measuring")
-    found = bench.measure(candidates, seconds=limit)
+    found = bench.measure(candidates)
     rows = []
     for place, (options, answer) in enumerate(zip(sets, answers, strict=True)):
-        timing = found.candidates.get(str(place)) or Timing(_outcome(answer))
+        timing = found.candidates.get(str(place)) or _untimed(answer)
         same = str(place) not in candidates and answer.error is None
         rows.append(Row(options, timing, same, faster=str(place) in found.faster()))
     gains = [(place, row.timing.ratio) for place, row in enumerate(rows) if row.faster and row.timing.ratio]
     try:
         for place, ratio in gains:
             progress(f"confirming {' '.join(sets[place])}")
-            again = bench.confirm(candidates[str(place)], ratio, seconds=limit, seed=place + 1)
+            again = bench.confirm(candidates[str(place)], ratio)
             rows[place] = replace(rows[place], confirmation=again)
     except KeyboardInterrupt:
-        raise Interrupted(Compared(own, found.base, tuple(rows), found.noise)) from None
-    return Compared(own, found.base, tuple(rows), found.noise)
+        raise Interrupted(Compared(own, found.seconds, found.noise, tuple(rows))) from None
+    return Compared(own, found.seconds, found.noise, tuple(rows))
 
 
 def _shown(seconds: Interval | None) -> str:
@@ -162,8 +162,7 @@ def _more(base: tuple[str, ...], against: str | Sequence[str], image: Image | No
     return both
 
 
-def _outcome(answer: Result) -> Outcome:
+def _untimed(answer: Result) -> Timing:
+    """How it ended instead of an object of its own."""
     failure = failure_of(answer)
-    if failure is None:
-        return Outcome("ok")
-    return Outcome(failure.state, failure.words or answer.error or "")
+    return Timing("ok") if failure is None else Timing(failure.state, failure.words or answer.error or "")

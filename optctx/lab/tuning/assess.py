@@ -90,7 +90,7 @@ class Assessor(Experiment):
 
     def confirm(self, trials: Iterable[Trial], objective: RunTime) -> None:
         """Check the best run times again, until one is a gain without doubt."""
-        for place, (trial, first) in enumerate(_fastest(trials)[:_CONFIRMED]):
+        for trial, first in _fastest(trials)[:_CONFIRMED]:
             options, answer = None, self._compile(overrides_of(trial.options))
             if answer.state == "ok":  # it may take too long this time
                 measure = objective.against(answer.code)
@@ -100,8 +100,8 @@ class Assessor(Experiment):
 
                 options = self._reduced(trial, answer, keeps)
                 answer = self._compile(options)
-            found = objective.confirm(self._base_code, answer.code, first, place + 1)
-            if place == 0 or found.gain:
+            found = objective.confirm(self._base_code, answer.code, first)
+            if self.confirmation is None or found.gain:
                 self.confirmation = {"trial": trial.number, **asdict(found), "text": str(found)}
             if found.gain:
                 self.fewest = options

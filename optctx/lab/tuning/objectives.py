@@ -32,7 +32,7 @@ class RunTime:
 
     Candidates are timed beside the base, in turn, on one processor (`optctx.lab.timing`). One whose output is
     not the base's is a "wrong result". At the end the best one is checked again: without that it is no gain.
-    The seconds of the harness are for up to eight candidates, which are timed together.
+    The seconds of the harness are for eight candidates, which are timed together.
     """
 
     kernel: Kernel = Kernel("main")  # noqa: RUF009  frozen
@@ -48,19 +48,19 @@ class RunTime:
         bench = Bench(base, self.kernel)
         return lambda candidates: self._measure(bench, candidates)
 
-    def confirm(self, base: bytes, code: bytes, first: Interval, seed: int) -> Confirmation:
+    def confirm(self, base: bytes, code: bytes, first: Interval) -> Confirmation:
         """Check a candidate once more, whose ratio was `first`."""
-        return Bench(base, self.kernel).confirm(code, first, seconds=self.kernel.harness.seconds, seed=seed)
+        return Bench(base, self.kernel).confirm(code, first)
 
     def _measure(self, bench: Bench, candidates: Mapping[str, bytes]) -> dict[str, Found]:
-        measurement = bench.measure(candidates, seconds=self.kernel.harness.seconds)
+        measurement = bench.measure(candidates)
         return {
             name: self._found(timing, measurement.noise) for name, timing in measurement.candidates.items()
         }
 
     def _found(self, timing: Timing, noise: Interval) -> Found:
         if timing.ratio is None or timing.seconds is None:
-            return Found(timing.outcome.state, error=timing.outcome.error)
+            return Found(timing.state, error=timing.error)
         intervals = {"seconds": timing.seconds, "ratio": timing.ratio, "noise": noise}
         times = {name: asdict(each) for name, each in intervals.items()}
         return Found("ok", 1 / timing.ratio.middle, attributes={"time": times})

@@ -10,12 +10,11 @@ import pytest
 
 from optctx.compiling import Job
 from optctx.errors import OptctxError
-from optctx.lab.timing import Bench, Kernel, Outcome, find_kernel, harness_of
-from optctx.lab.timing.kernel import Harness, NoHarnessError
+from optctx.lab.timing import Bench, Harness, Kernel, Timing, find_kernel, harness_of
 from optctx.lab.timing.loaded import Loaded
 from tests.support.rows import rows
 from tests.support.scopes import process_state
-from tests.support.timing_kernels import SUM, compiled, kernel_of, loop, sum_kernel
+from tests.support.timing_kernels import AT_ONCE, SUM, compiled, kernel_of, loop, sum_kernel
 
 LIBC = """
 declare void @exit(i32)
@@ -65,10 +64,9 @@ def test_what_dies_only_while_it_is_timed_is_a_row_as_well(tmp_path: pathlib.Pat
     )
     crash = compiled(loop(CALL, third, "@calls = internal global i32 0"), passes="verify")
     objects = {"crash": crash, "fine": compiled(SUM, "-unroll-count=2")}
-    found = Bench(compiled(SUM), sum_kernel(tmp_path)).measure(objects, seconds=0)
-    assert found.candidates["crash"].outcome == Outcome("crashed", "killed by SIGSEGV")
-    assert found.candidates["crash"].ratio is None
-    assert found.candidates["fine"].outcome == Outcome("ok")
+    found = Bench(compiled(SUM), sum_kernel(tmp_path, more=AT_ONCE)).measure(objects)
+    assert found.candidates["crash"] == Timing("crashed", "killed by SIGSEGV")
+    assert found.candidates["fine"].state == "ok"
     assert found.candidates["fine"].ratio is not None
 
 
@@ -167,21 +165,21 @@ def wrong(text: str, ir: str = SUM) -> Any:
 @rows(
     ("given", "words"),
     [
-        ("def arguments(): return 1", "expected a list or tuple from `arguments()`, found 1"),
+        ("def arguments(): return 1", "it raises TypeError: 'int' object is not iterable"),
         (
             "def arguments(): return [None]",
             "i32 total(ptr, i64) takes 2 arguments, and `arguments()` gives 1",
         ),
         (
             "def arguments(): return b'1234', 1",
-            "such as an array of NumPy, found a bytes that is not",
+            "contiguous buffer, found b'1234' (underlying buffer is not writable)",
         ),
         (
             "def arguments(): return 7, 1",
             "argument 1 of i32 total(ptr, i64): expected None or a writable, contig",
         ),
-        ("def arguments(): return None, 1.5", "argument 2 of i32 total(ptr, i64): expected a number for i64"),
-        ("def arguments(): return None, 2**64", "i64 holds no 18446744073709551616"),
+        ("def arguments(): return None, 1.5", "argument 2 of i32 total(ptr, i64): expected i64, found 1.5"),
+        ("def arguments(): return None, 2**64", "expected i64, found 18446744073709551616 ("),
         ("def arguments():\n  return None, 1 // 0", "it raises ZeroDivisionError in line 2: "),
     ],
 )
@@ -196,7 +194,6 @@ def test_what_a_harness_gives_wrongly_is_one_clear_error(
 @rows(
     ("text", "words"),
     [
-        ("arguments = 7", "expected a function `arguments`, found 7"),
         ("seconds = 0", "Expected `float` > 0.0 - at `$.seconds`"),
         ("def arguments(:", "it raises SyntaxError in line 1: "),
         ("arguments = list; tolerance = -1", "Expected `float` >= 0.0 - at `$.relative`"),
@@ -262,11 +259,10 @@ def test_names_and_attributes_of_functions_may_hold_brackets_and_quotes() -> Non
     assert find_kernel(Job(ir), given, "") == Kernel('f, ("g") \\ é', ("i16 signext",), "i32", given)
 
 
-def test_a_harness_to_fill_in_runs_as_it_is(tmp_path: pathlib.Path) -> None:
+def test_a_function_that_takes_arguments_needs_a_harness() -> None:
     ir = "define double @f(ptr %array, i64 %n, float %0) { ret double 1.0 }"
-    with pytest.raises(NoHarnessError) as raised:
+    words = (
+        r"cannot call 'double f\(ptr, i64, float\)': no harness says .* `arguments` into here/a_harness.py"
+    )
+    with pytest.raises(OptctxError, match=words):
         find_kernel(Job(ir), Harness(), "here/a.ll")
-    assert str(raised.value).endswith("save it as here/a_harness.py")
-    kernel = kernel_of(tmp_path, ir, raised.value.text)
-    assert (kernel.signature, kernel.harness.entry) == ("double f(ptr, i64, float)", "f")
-    assert Bench(compiled(ir), kernel).check({"same": compiled(ir)}) == {"same": Outcome("ok")}

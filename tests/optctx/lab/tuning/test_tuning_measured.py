@@ -16,7 +16,7 @@ from optctx.errors import OptctxError
 from optctx.lab.command.main import main
 from optctx.lab.experiment import Plan
 from optctx.lab.outcome import Answer
-from optctx.lab.timing import Confirmation, Interval, Outcome
+from optctx.lab.timing import Confirmation, Interval
 from optctx.lab.trial import Trial
 from optctx.lab.tuning import Command, Dimension, RunTime, Space, parse_space, propose
 from optctx.lab.tuning.assess import Assessor
@@ -118,7 +118,7 @@ def test_a_best_trial_that_takes_too_long_the_next_time_is_no_gain(
     assessor = Assessor(Mock(Plan), RunTime.goal, objective)
     monkeypatch.setattr(assessor, "_compile", lambda options: Answer("timed out"))
     objective.against.side_effect = OptctxError("the base cannot be measured")
-    objective.confirm.return_value = Confirmation(False, one, None, one, Outcome("failed"))
+    objective.confirm.return_value = Confirmation(False, one, None, one, "failed")
     assessor.confirm([trial], objective)
     assert assessor.confirmation is not None
     assert (assessor.confirmation["gain"], assessor.fewest) == (False, None)
