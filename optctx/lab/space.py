@@ -8,7 +8,6 @@ import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from optctx import OptionContext, registry
 from optctx.compiling import Image
@@ -45,15 +44,15 @@ class Integers:
     @property
     def ends(self) -> tuple[str, ...]:
         """What LLVM judges."""
-        return tuple(dict.fromkeys((str(self.low), str(self.low + (self.count - 1) * self.step))))
+        return tuple(dict.fromkeys((str(self.low), str(self.last))))
+
+    @property
+    def last(self) -> int:
+        """The largest value, which may be below `high`."""
+        return self.low + (self.count - 1) * self.step
 
     def each(self) -> Iterator[Value]:
         return iter(range(self.low, self.high + 1, self.step))
-
-    def distribution(self) -> tuple[str, dict[str, Any]]:
-        """What Optuna calls these values, and the arguments that describe them."""
-        ends = {"low": self.low, "high": self.low + (self.count - 1) * self.step}
-        return "Int", {**ends, "step": self.step, "log": self.log}
 
     def __str__(self) -> str:
         step = f":step={self.step}" if self.step != 1 else ""
@@ -76,9 +75,6 @@ class Choices:
 
     def each(self) -> Iterator[Value]:
         return iter(self.texts)
-
-    def distribution(self) -> tuple[str, dict[str, Any]]:
-        return "Categorical", {"choices": self.texts}
 
     def __str__(self) -> str:
         return ",".join(self.texts)

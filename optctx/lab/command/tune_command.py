@@ -32,7 +32,7 @@ from optctx.lab.tables import Table, ends_of, settings_text, time_unit
 from optctx.lab.timing.bench import Measuring
 from optctx.lab.trial import FIGURES, Goal, Trial, direction_of, goal_named
 from optctx.lab.tuning import Command, RunTime, Search, Tuned, propose, tune
-from optctx.lab.tuning.studies import Storage, need_optuna
+from optctx.lab.tuning.studies import kept_space, need_optuna
 from optctx.outputs import hindrance
 from optctx.wording import counted
 
@@ -133,7 +133,9 @@ def _prepared(given: Arguments, read: Input) -> tuple[Job, Space, By]:
     by = _goal_of(own, measuring, given.file)
     if own.best and (problem := hindrance(own.best)):
         raise OptctxError(f"cannot write {own.best}: {problem}")
-    space = parse_space(given.varied.tries, read.image)  # before minutes of work
+    name = os.path.basename(given.file)
+    tries = given.varied.tries or kept_space(own.storage, name)  # what was proposed before
+    space = parse_space(tries, read.image)  # before minutes of work
     job = read.job(given.file)
     note_skipped(given.file, job)
     measured: By = by
@@ -142,8 +144,7 @@ def _prepared(given: Arguments, read: Input) -> tuple[Job, Space, By]:
     elif by.partition(":")[0] == "command":
         measured = Command(own.command, direction_of(by))
     if not space.dimensions:
-        kept = _kept_space(own.storage, given.file, read, space)
-        space = kept or _proposed(job, space, by, given.limits, given.search.seconds)
+        space = _proposed(job, by, given.limits, given.search.seconds)
     return job, space, measured
 
 
@@ -167,43 +168,14 @@ def _goal_of(own: Tune, measuring: Measuring, file: str) -> str:
     return "time" if name == "time" else by
 
 
-def _proposed(job: Job, space: Space, by: str, limits: Limits, seconds: float | None) -> Space:
+def _proposed(job: Job, by: str, limits: Limits, seconds: float | None) -> Space:
     """The space with the options that change the goal most, of which the reader is told."""
     with progress_bar("choosing options", ()) as step:
-        found = propose(
-            job,
-            _PROPOSED,
-            by=by,
-            exclude=space.names,
-            seconds=seconds,
-            limits=limits,
-            progress=step,
-        )
+        found = propose(job, _PROPOSED, by=by, seconds=seconds, limits=limits, progress=step)
     names = ", ".join(each.name for each in found)
     goal, _, _ = by.partition(":")
     note(f"trying {len(found)} options that change the {goal}: {names}")
-    return Space.of([*space.dimensions, *found], job.image)
-
-
-def _kept_space(storage: str | None, file: str, given: Input, wanted: Space) -> Space | None:
-    """The space of a study that goes on, in which options were proposed beside those that are `wanted`.
-
-    None if there is no such study. Raises OptctxError for one that does not try what is wanted.
-    """
-    opened, name = Storage(storage), os.path.basename(file)
-    try:
-        identity = opened.identity(name)
-    finally:
-        opened.close()
-    if identity is None:
-        return None
-    space = parse_space(identity.get("space", ()), given.image)
-    if other := [text for text in wanted.texts() if text not in space.texts()]:
-        raise OptctxError(
-            f"cannot continue the study {shown(name)} in {opened.named}: it does not try {other[0]}; repeat "
-            "its arguments, or name another storage"
-        )
-    return space
+    return Space.of(found, job.image)
 
 
 def print_found(found: Tuned, out: Out, source: Source, saved: str | None = None) -> None:
