@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import math
 import re
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -137,17 +136,10 @@ class Space:
                     f"{targets[target]!r} and {each.name!r} are the same option; take one of them out"
                 )
 
-    def points(self, most: int | None = None) -> list[dict[str, Value]]:
-        """Every point, or the first `most`; the last dimension changes fastest."""
-        # Points of the dimensions up to each, from which `most` of all come; the last dimension's first.
-        enough = [sys.maxsize if most is None else most]
-        for each in reversed(self.dimensions[1:]):
-            enough.append(-(-enough[-1] // each.values.count))
-        points: list[dict[str, Value]] = [{}]
-        for each in self.dimensions:
-            longer = ({**point, each.name: value} for point in points for value in each.values.each())
-            points = list(itertools.islice(longer, enough.pop()))
-        return points
+    def points(self) -> list[dict[str, Value]]:
+        """Every point; the last dimension changes fastest."""
+        values = itertools.product(*(each.values.each() for each in self.dimensions))
+        return [dict(zip(self.names, each, strict=True)) for each in values]
 
     def texts(self) -> list[str]:
         """As `parse_space` reads them."""

@@ -14,7 +14,6 @@ from optctx.compiling import Job
 from optctx.errors import EndedEarlyError, Interrupted, OptctxError
 from optctx.lab.experiment import BASE, Experiment, Options, Plan, make_plan
 from optctx.lab.outcome import Answer, Limits, trial_of
-from optctx.lab.settings import positive
 from optctx.lab.space import DEFAULT, Space, Value, overrides_of, parse_space
 from optctx.lab.trial import Goal, Trial, goal_named
 
@@ -28,7 +27,6 @@ def sweep(
     space: Space | Sequence[str],
     *,
     by: str = "size",
-    trials: int | None = None,
     verify: bool = False,
     baseline: bool = False,
     limits: Limits = Limits(),  # noqa: B008  frozen
@@ -51,8 +49,6 @@ def sweep(
         space: The options to vary, as `parse_space` makes it or reads it: `["unroll-count=1,2,4"]`.
         by: What trials are compared by: "size" (bytes of the object), "instructions" (of
             IR) or "compile-time" (seconds), with ":max" if larger is better.
-        trials: How many combinations of the grid to compile, the first ones. Without it, a grid of more than
-            100,000 is refused.
         verify: Compile each combination once more in a fresh process with process-wide options, and compare.
             That happens in batches, so it does not disturb the times of the trials. Combinations that timed
             out are not verified. If a fresh process cannot compile, the trial's `difference` says why, and
@@ -67,24 +63,22 @@ def sweep(
         The trials by their number, which is the place in the grid.
 
     Raises:
-        OptctxError: There are too many combinations; several settings are refused; or LLVM refuses the
-            module, the pipeline or the target. Nothing was compiled.
+        OptctxError: There are more than 100,000 combinations; several settings are refused; or LLVM refuses
+            the module, the pipeline or the target. Nothing was compiled.
         UnknownOptionError, OptionValueError, ProcessWideOptionError: One setting is refused. Nothing was
             compiled.
         Interrupted: Ctrl-C, a KeyboardInterrupt. Its `partial` has the trials that have ended.
         EndedEarlyError: The helper process is killed; also with a `partial`.
     """
-    if trials is not None:
-        positive.check(trials)
     with Experiment() as experiment:  # it starts while the settings are judged
         if isinstance(space, Space):
             space.check(job.image)
         else:
             space = parse_space(space, image=job.image)
-        grid = _grid(space, trials)
+        _check_count(space)
         goal, base = goal_named(by), OptionContext(image=job.image)
         plan = make_plan(job, limits, base)
-        run = _Sweep(plan, goal, space, grid, Counter() if printed is None else printed)
+        run = _Sweep(plan, goal, space, space.points(), Counter() if printed is None else printed)
         try:
             run.go(experiment, baseline, base if verify else None, on_trial, progress)
         except KeyboardInterrupt:
@@ -95,17 +89,15 @@ def sweep(
         return run.found()
 
 
-def _grid(space: Space, trials: int | None) -> list[dict[str, Value]]:
-    """The points to compile. Raises OptctxError if there are too many."""
-    grid = space.points(MOST_TRIALS + 1 if trials is None else trials)
-    if trials is None and len(grid) > MOST_TRIALS:
+def _check_count(space: Space) -> None:
+    """Raise OptctxError if there are too many points."""
+    if space.count > MOST_TRIALS:
         sizes = " x ".join(str(each.values.count) for each in space.dimensions[:_SIZES_SHOWN])
         more = " x ..." if len(space.dimensions) > _SIZES_SHOWN else ""
         raise OptctxError(
             f"cannot compile {_number(space.count)} combinations ({sizes}{more}), the limit is "
-            f"{MOST_TRIALS:,}; give fewer values, or say how many of them with --trials (trials=)"
+            f"{MOST_TRIALS:,}; give fewer values"
         )
-    return grid
 
 
 def _number(count: float) -> str:

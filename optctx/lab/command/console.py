@@ -1,6 +1,6 @@
 """What a command prints: text for people through one escape, JSON for programs, and what LLVM has printed.
 
-`say`, `show`, `note` and `complain` keep what a module says on one line that does nothing to a terminal. What
+`say`, `show` and `complain` keep what a module says on one line that does nothing to a terminal. What
 LLVM prints on the descriptor of standard error comes at the end, as complaints.
 """
 
@@ -38,18 +38,6 @@ _LINES = 20  # of LLVM that are repeated
 _END = 500  # characters from the end of an error that is cut
 
 
-class _Talk:
-    """How much is printed beside the result."""
-
-    quiet = False
-    verbose = False
-
-
-def talk(*, quiet: bool, verbose: bool) -> None:
-    """Print results and errors only, or all that LLVM prints, until it is called again."""
-    _Talk.quiet, _Talk.verbose = quiet, verbose
-
-
 @contextlib.contextmanager
 def apart() -> Iterator[None]:
     """Keep what is written to descriptor 2 in a block from standard error, and complain of it at the end.
@@ -73,11 +61,10 @@ def apart() -> Iterator[None]:
         os.dup2(kept, 2)
         os.close(memory)
         os.close(kept)
-        talk(quiet=False, verbose=False)
 
 
 def _warning(message: object, *about: object, **more: object) -> str:
-    return "" if _Talk.quiet else f"optctx: warning: {_one_line(str(message))}\n"
+    return f"optctx: warning: {_one_line(str(message))}\n"
 
 
 def say(*lines: str) -> None:
@@ -108,19 +95,12 @@ def complain(text: str) -> None:
         print(f"optctx: {_one_line(text)}", file=sys.stderr, flush=True)
 
 
-def note(text: str) -> None:
-    """Print one line on standard error that `--quiet` leaves out."""
-    if not _Talk.quiet:
-        complain(text)
-
-
 def complain_printed(printed: Counter[str]) -> None:
     """Print on standard error which lines LLVM printed how often, the most frequent ones first."""
-    most = len(printed) if _Talk.verbose else _LINES
-    for line, count in printed.most_common(most):
-        note(f"LLVM printed {counted(count, 'time')}: {line}")
-    if len(printed) > most:
-        note(f"LLVM printed {counted(len(printed) - most, 'other line')}; -v shows them")
+    for line, count in printed.most_common(_LINES):
+        complain(f"LLVM printed {counted(count, 'time')}: {line}")
+    if len(printed) > _LINES:
+        complain(f"LLVM printed {counted(len(printed) - _LINES, 'other line')}")
 
 
 @contextlib.contextmanager
@@ -133,7 +113,7 @@ def progress_bar(
     name for `columns`, by default the time left.
     """
     console = _console(sys.stderr)
-    if _Talk.quiet or not console.is_terminal:
+    if not console.is_terminal:
         yield lambda total, **texts: None
         return
     with Progress(
@@ -154,7 +134,7 @@ def progress_bar(
 def status() -> Iterator[Any]:
     """A function that shows what is under way on standard error, if that is a terminal."""
     console = _console(sys.stderr)
-    if _Talk.quiet or not console.is_terminal:
+    if not console.is_terminal:
         yield lambda text: None
         return
     with console.status("") as shown:

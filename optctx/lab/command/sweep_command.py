@@ -19,7 +19,7 @@ from optctx.lab.command.console import complain, complain_printed, printed, prog
 from optctx.lab.command.groups import Base, File, Input, Out, Try
 from optctx.lab.command.inputs import note_skipped
 from optctx.lab.outcome import Limits
-from optctx.lab.settings import group, positive, setting
+from optctx.lab.settings import group, setting
 from optctx.lab.space import parse_space
 from optctx.lab.sweep import sweep
 from optctx.lab.tables import (
@@ -41,7 +41,6 @@ class Sweep:
         "what is best: size, instructions or compile-time, each [:min|:max] (%(default)s)",
         metavar="GOAL",
     )
-    trials: int | None = setting(None, "only the first combinations of the grid", metavar="N", read=positive)
     verify: bool = setting(False, "compare each trial with a fresh process")
 
 

@@ -21,7 +21,7 @@ from rich.progress import TextColumn, TimeElapsedColumn
 from optctx import OptionContext
 from optctx.compiling import Job
 from optctx.errors import EndedEarlyError, Interrupted, OptctxError, shown
-from optctx.lab.command.console import note, printed, progress_bar, say, show
+from optctx.lab.command.console import complain, printed, progress_bar, say, show
 from optctx.lab.command.groups import Base, File, Input, Out, Try
 from optctx.lab.command.inputs import clang_words, note_skipped
 from optctx.lab.outcome import Limits
@@ -174,7 +174,7 @@ def _proposed(job: Job, by: str, limits: Limits, seconds: float | None) -> Space
         found = propose(job, _PROPOSED, by=by, seconds=seconds, limits=limits, progress=step)
     names = ", ".join(each.name for each in found)
     goal, _, _ = by.partition(":")
-    note(f"trying {len(found)} options that change the {goal}: {names}")
+    complain(f"trying {len(found)} options that change the {goal}: {names}")
     return Space.of(found, job.image)
 
 
