@@ -13,7 +13,7 @@ import os
 import sys
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from typing import Any, TextIO
 
 import msgspec
@@ -22,7 +22,6 @@ from rich.progress import (
     BarColumn,
     MofNCompleteColumn,
     Progress,
-    ProgressColumn,
     TextColumn,
     TimeRemainingColumn,
 )
@@ -104,30 +103,27 @@ def complain_printed(printed: Counter[str]) -> None:
 
 
 @contextlib.contextmanager
-def progress_bar(
-    what: str = "compiling", columns: Sequence[ProgressColumn] | None = None
-) -> Iterator[Callable[..., None]]:
+def progress_bar(what: str = "compiling") -> Iterator[Callable[[int | None], None]]:
     """Show on standard error how much is done, if that is a terminal.
 
-    Yields a function to call after each step, on any thread, with the total number of them, and with texts by
-    name for `columns`, by default the time left.
+    Yields a function to call after each step, on any thread, with the total number of them if it is known.
     """
     console = _console(sys.stderr)
     if not console.is_terminal:
-        yield lambda total, **texts: None
+        yield lambda total: None
         return
     with Progress(
         TextColumn(what, markup=False),
         BarColumn(),
         MofNCompleteColumn(),
-        *([TimeRemainingColumn()] if columns is None else columns),
+        TimeRemainingColumn(),
         console=console,
         transient=True,
         redirect_stdout=False,  # rich would act on the escapes in what is printed until then
         redirect_stderr=False,
     ) as shown:
-        task = shown.add_task("", total=None, best="")
-        yield lambda total, **texts: shown.update(task, total=total, advance=1, **texts)
+        task = shown.add_task("", total=None)
+        yield lambda total: shown.update(task, total=total, advance=1)
 
 
 @contextlib.contextmanager

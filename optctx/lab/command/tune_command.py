@@ -12,11 +12,8 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar
-
-from rich.progress import TextColumn, TimeElapsedColumn
 
 from optctx import OptionContext
 from optctx.compiling import Job
@@ -30,11 +27,10 @@ from optctx.lab.settings import group, setting
 from optctx.lab.space import Space, overrides_of, parse_space
 from optctx.lab.tables import Table, ends_of, settings_text, time_unit
 from optctx.lab.timing.bench import Measuring
-from optctx.lab.trial import FIGURES, Goal, Trial, direction_of, goal_named
+from optctx.lab.trial import FIGURES, Goal, Trial, direction_of
 from optctx.lab.tuning import Command, RunTime, Search, Tuned, propose, tune
 from optctx.lab.tuning.studies import kept_space, need_optuna
 from optctx.outputs import hindrance
-from optctx.wording import counted
 
 _PROPOSED = 8  # options, where none is given
 _ROWS = 10  # of the table
@@ -94,7 +90,8 @@ def run(given: Arguments) -> None:
         except Interrupted as interrupt:
             partial: Tuned = interrupt.partial
             print_found(partial, out, source)
-            raise KeyboardInterrupt(_how_to_go_on(partial)) from None
+            kept = f"; they are in {partial.storage}: the same command goes on" if partial.storage else ""
+            raise KeyboardInterrupt(f"{partial.progress}{kept}") from None
         except EndedEarlyError as error:
             if error.partial is not None:
                 print_found(error.partial, out, source)
@@ -108,8 +105,7 @@ def run(given: Arguments) -> None:
 
 
 def _searched(given: Arguments, job: Job, space: Space, by: By) -> Tuned:
-    columns = TimeElapsedColumn(), TextColumn("best: {task.fields[best]}", markup=False)
-    with progress_bar("tuning", columns) as step:
+    with progress_bar("tuning") as step:
         return tune(
             job,
             space,
@@ -118,19 +114,13 @@ def _searched(given: Arguments, job: Job, space: Space, by: By) -> Tuned:
             storage=given.own.storage,
             study=os.path.basename(given.file),
             limits=given.limits,
-            on_trial=_Progress(goal_named(by) if isinstance(by, str) else by.goal, step).add,
+            on_trial=lambda trial, total: step(total),
         )
-
-
-def _how_to_go_on(found: Tuned) -> str:
-    words = f"interrupted after {found.count}"
-    return f"{words}; they are in {found.storage}: the same command goes on" if found.storage else words
 
 
 def _prepared(given: Arguments, read: Input) -> tuple[Job, Space, By]:
     """What is searched, after everything that can be judged before anything is compiled."""
-    own, measuring = given.own, given.measuring
-    by = _goal_of(own, measuring, given.file)
+    own, goal = given.own, _goal(given)
     if own.best and (problem := hindrance(own.best)):
         raise OptctxError(f"cannot write {own.best}: {problem}")
     name = os.path.basename(given.file)
@@ -138,39 +128,41 @@ def _prepared(given: Arguments, read: Input) -> tuple[Job, Space, By]:
     space = parse_space(tries, read.image)  # before minutes of work
     job = read.job(given.file)
     note_skipped(given.file, job)
-    measured: By = by
-    if by == "time":
-        measured = RunTime(measuring.kernel(given.file, job))
-    elif by.partition(":")[0] == "command":
-        measured = Command(own.command, direction_of(by))
+    by: By = goal
+    if goal == "time":
+        by = RunTime(given.measuring.kernel(given.file, job))
+    elif goal.startswith("command"):
+        by = Command(own.command, direction_of(goal))
     if not space.dimensions:
-        space = _proposed(job, by, given.limits, given.search.seconds)
-    return job, space, measured
+        space = _proposed(job, goal, given.limits, given.search.seconds)
+    return job, space, by
 
 
-def _goal_of(own: Tune, measuring: Measuring, file: str) -> str:
+def _goal(given: Arguments) -> str:
     """The goal. By default it is the number of a command, or run time, if a command or a harness is named or
     the harness is beside the file; and size otherwise: nothing is called that no one has described.
 
     Raises OptctxError for a name that is none, for the goal `command` without one, and for slow code.
     """
-    default = "command" if own.command else "time" if measuring.wants_time(file) else "size"
-    by, name = own.by or default, own.by.partition(":")[0]
-    if name == "command" and not own.command:
+    command = given.own.command
+    default = "command" if command else "time" if given.measuring.wants_time(given.file) else "size"
+    by = given.own.by or default
+    name = by.partition(":")[0]
+    if name not in (*FIGURES, "time", "command"):
+        raise OptctxError(f"expected a goal of {', '.join(FIGURES)}, time, command, found {shown(name)}")
+    if name == "command" and not command:
         words = "the goal 'command' needs a command that prints a number: --command 'PROGRAM {object}'"
         raise OptctxError(words)
-    if name and name not in (*FIGURES, "time", "command"):
-        raise OptctxError(f"expected a goal of {', '.join(FIGURES)}, time, command, found {shown(name)}")
     if direction_of(by) == "maximise" and name == "time":
         raise OptctxError(
             "cannot search for slow code: only a shorter run time is a gain; write time without ':max'"
         )
-    return "time" if name == "time" else by
+    return name if name == "time" else by
 
 
 def _proposed(job: Job, by: str, limits: Limits, seconds: float | None) -> Space:
     """The space with the options that change the goal most, of which the reader is told."""
-    with progress_bar("choosing options", ()) as step:
+    with progress_bar("choosing options") as step:
         found = propose(job, _PROPOSED, by=by, seconds=seconds, limits=limits, progress=step)
     names = ", ".join(each.name for each in found)
     goal, _, _ = by.partition(":")
@@ -196,21 +188,6 @@ def print_found(found: Tuned, out: Out, source: Source, saved: str | None = None
         say(f"{where}, for --load")
 
 
-class _Progress:
-    """What the line of progress shows: the best figure so far."""
-
-    def __init__(self, goal: Goal, step: Callable[..., None]) -> None:
-        self._goal, self._step = goal, step
-        self._best: Trial | None = None
-
-    def add(self, trial: Trial, total: int | None) -> None:
-        goal = self._goal
-        if goal.better(trial, self._best):
-            self._best = trial
-        shown = "" if self._best is None else f"{goal.unit or goal.name} {_figure(self._best, goal)}"
-        self._step(total, best=shown)
-
-
 def _table(found: Tuned) -> Table:
     """The base, then the best trials. What is long comes last: options, as `opt` takes them."""
 
@@ -225,34 +202,36 @@ def _table(found: Tuned) -> Table:
 
 def summary(found: Tuned) -> list[str]:
     """Lines that say what is best, how the trials ended, and why the search did."""
-    counts = [counted(len(found.trials), "trial") if found.finished else found.progress]
-    counts += ends_of(found.trials)
+    counts = [found.progress, *ends_of(found.trials)]
     if (rows := len(found.ranked)) > _ROWS:
         counts.append(f"{_ROWS} of {rows} rows shown")
-    if not found.finished:
-        return [*_best_lines(found), ", ".join(counts)]
-    why = f"ended after {found.ended}" if found.ended[0].isdigit() else f"ended: {found.ended}"
-    return [*_best_lines(found), f"{', '.join(counts)}; {why}"]
+    why = ""
+    if found.finished:
+        why = f"; ended after {found.ended}" if found.ended[0].isdigit() else f"; ended: {found.ended}"
+    checked, refuted = found.confirmation, []
+    if checked is not None and not checked["gain"]:
+        refuted = [f"trial {checked['trial']}: {checked['text']}"]
+    return [_best_line(found), *refuted, f"{', '.join(counts)}{why}"]
 
 
-def _best_lines(found: Tuned) -> list[str]:
+def _best_line(found: Tuned) -> str:
     """What is best, or that nothing is."""
-    goal, checked, confirmed = found.goal, found.confirmation, found.best is not None
-    so_far = "" if found.finished else " so far"
+    goal, so_far = found.goal, "" if found.finished else " so far"
     best = found.best if found.finished else found.best_so_far
-    refuted = [f"trial {checked['trial']}: {checked['text']}"] if checked and not confirmed else []
     if best is None and goal.confirmed and found.finished:
-        return ["no gain in run time was found and confirmed", *refuted]
+        return "no gain in run time was found and confirmed"
     if best is None:
-        return [f"no trial{so_far} is better than the base by {goal.unit or goal.name}"]
-    change = checked["text"] if checked and confirmed else _change(best, found.base)
-    doubt = "not confirmed" if goal.confirmed and not confirmed else ""
-    ties = sum(trial.figure == best.figure for trial in found.trials)
-    tied = f"{ties} trials tie" if ties > 1 and not goal.confirmed else ""
-    notes = "; ".join(filter(None, (", ".join(filter(None, (change, doubt))), tied)))
+        return f"no trial{so_far} is better than the base by {goal.unit or goal.name}"
+    notes = [_change(best, found.base)]
+    if goal.confirmed:
+        checked = found.confirmation if found.best is not None else None
+        notes = [*notes, "not confirmed"] if checked is None else [checked["text"]]
+    elif (ties := sum(trial.figure == best.figure for trial in found.trials)) > 1:
+        notes.append(f"{ties} trials tie")
     options = best.options if found.minimised is None else found.minimised
     settings = settings_text(options) or "no options"
-    return [f"best{so_far} by {goal.name}: {settings}{notes and f' ({notes})'}", *refuted]
+    words = ", ".join(filter(None, notes))
+    return f"best{so_far} by {goal.name}: {settings}{words and f' ({words})'}"
 
 
 def _change(trial: Trial, base: Trial) -> str:

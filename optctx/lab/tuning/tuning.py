@@ -135,14 +135,12 @@ class Tuned:
     @property
     def progress(self) -> str:
         """How far it came: "interrupted after 8 of 12 trials"."""
-        how = f"{self.ended} after" if self.ended == INTERRUPTED else "not finished:"
-        return f"{'' if self.finished else f'{how} '}{self.count}"
-
-    @property
-    def count(self) -> str:
-        """How many trials there are, of how many if that is known."""
+        if self.finished:
+            return counted(len(self.trials), "trial")
+        how = f"{INTERRUPTED} after" if self.ended else "not finished:"
         count = len(self.trials)
-        return counted(count, "trial") if self.total is None else f"{count} of {counted(self.total, 'trial')}"
+        of = counted(count, "trial") if self.total is None else f"{count} of {counted(self.total, 'trial')}"
+        return f"{how} {of}"
 
     @property
     def best_so_far(self) -> Trial | None:
@@ -157,10 +155,8 @@ class Tuned:
         """
         if not self.goal.confirmed:
             return self.goal.best_of(self.trials, self.base)
-        if self.confirmation is None or not self.confirmation["gain"]:
-            return None
-        number = self.confirmation["trial"]
-        return next((trial for trial in self.trials if trial.number == number and trial.state == "ok"), None)
+        number = self.confirmation["trial"] if self.confirmation and self.confirmation["gain"] else None
+        return next((trial for trial in self.trials if trial.number == number), None)
 
     @property
     def fewest(self) -> Mapping[str, str] | None:
@@ -175,8 +171,8 @@ class Tuned:
         return sorted(done, key=lambda each: (self.goal.sign * (each.figure or 0), each.number))
 
     def as_data(self) -> dict[str, Any]:
-        """One object for JSON: the fields but `study`; `best` (or None), and `best_so_far`, the number of a
-        trial; and `finished`. Numbers are in the unit of `goal`.
+        """One object for JSON: the fields but `study`; `best`, or None; `best_so_far`, the number of a trial;
+        and `finished`. Numbers are in the unit of `goal`.
         """
         found = asdict(replace(self, study=None))
         so_far = self.best_so_far and self.best_so_far.number

@@ -117,7 +117,7 @@ def test_a_best_trial_that_takes_too_long_the_next_time_is_no_gain(
     objective, one = Mock(RunTime), Interval(1.0, 1.0, 1.0)
     assessor = Assessor(Mock(Plan), RunTime.goal, objective)
     monkeypatch.setattr(assessor, "_compile", lambda options: Answer("timed out"))
-    objective.against.side_effect = OptctxError("the base cannot be measured")
+    objective.measure.side_effect = OptctxError("the base cannot be measured")
     objective.confirm.return_value = Confirmation(False, one, None, one, "failed")
     assessor.confirm([trial], objective)
     assert assessor.confirmation is not None

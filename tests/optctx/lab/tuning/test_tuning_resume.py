@@ -118,7 +118,7 @@ def test_an_interrupted_search_hands_over_what_is_in_its_study(
     study = caught.value.partial
     assert len(study.trials) == kept(file) >= 9
     assert (study.ended, study.finished, study.total) == ("interrupted", False, 16)
-    assert study.best_so_far is not None
+    assert study.best is not None
     states = own(study)
     assert TrialState.RUNNING not in states
     again = tuned(**ARGUMENTS, storage=str(file))
