@@ -28,6 +28,7 @@ from rich.progress import (
 from rich.text import Text
 
 from optctx.children.death import printed_to
+from optctx.errors import EndedEarlyError, Interrupted
 from optctx.lab.tables import Table
 from optctx.wording import counted, printable
 
@@ -135,6 +136,19 @@ def status() -> Iterator[Any]:
         return
     with console.status("") as shown:
         yield lambda text: shown.update(Text(printable(text)))
+
+
+@contextlib.contextmanager
+def partly(show: Callable[[Any], str]) -> Iterator[None]:
+    """Have work that ends early print what it has found. `show`: prints that, and says how far it came."""
+    try:
+        yield
+    except Interrupted as interrupt:
+        raise KeyboardInterrupt(f"interrupted{show(interrupt.partial)}") from None
+    except EndedEarlyError as error:
+        if error.partial:
+            show(error.partial)
+        raise
 
 
 def _console(stream: TextIO, **more: Any) -> Console:

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import ClassVar
 
-from optctx.errors import EndedEarlyError, Interrupted
-from optctx.lab.command.console import printed, progress_bar, say, show
+from optctx.lab.command.console import partly, printed, progress_bar, say, show
 from optctx.lab.command.groups import Base, File, Input, Out, Try
 from optctx.lab.command.inputs import note_skipped
 from optctx.lab.outcome import Limits
@@ -60,25 +60,21 @@ def run(given: Arguments) -> None:
     with given.base.context(given.input.image):
         job = given.input.under(given.base).job(given.file)
         note_skipped(given.file, job)
-        try:
-            with progress_bar("values") as step:
-                ranking = rank(
-                    job,
-                    **vars(given.own),
-                    values=given.varied.tries,
-                    limits=given.limits,
-                    progress=step,
-                )
-        except Interrupted as interrupt:
-            partial: Ranking = interrupt.partial
-            print_ranking(partial, given.out)
-            known = f"{len(partial.trials)} of {counted(len(partial.trials) + partial.left, 'value')}"
-            raise KeyboardInterrupt(f"interrupted after {known}") from None
-        except EndedEarlyError as error:
-            if error.partial is not None:
-                print_ranking(error.partial, given.out)
-            raise
+        with partly(partial(_so_far, out=given.out)), progress_bar("values") as step:
+            ranking = rank(
+                job,
+                **vars(given.own),
+                values=given.varied.tries,
+                limits=given.limits,
+                progress=step,
+            )
     print_ranking(ranking, given.out)
+
+
+def _so_far(ranking: Ranking, out: Out) -> str:
+    print_ranking(ranking, out)
+    known = len(ranking.trials)
+    return f" after {known} of {counted(known + ranking.left, 'value')}"
 
 
 def print_ranking(ranking: Ranking, out: Out) -> None:

@@ -14,8 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from optctx.errors import EndedEarlyError, Interrupted
-from optctx.lab.command.console import complain, complain_printed, printed, progress_bar, say, show
+from optctx.lab.command.console import complain, complain_printed, partly, printed, progress_bar, say, show
 from optctx.lab.command.groups import Base, File, Input, Out, Try
 from optctx.lab.command.inputs import note_skipped
 from optctx.lab.outcome import Limits
@@ -69,26 +68,21 @@ def run(given: Arguments) -> int:
         job = read.job(given.file)
         skipped = note_skipped(given.file, job)
         lines: Counter[str] = Counter()
-        try:
-            with progress_bar() as step:
-                trials = sweep(
-                    job,
-                    space,
-                    **vars(given.own),
-                    limits=given.limits,
-                    baseline=bool(space.names) and out.format == "table",
-                    printed=lines,
-                    progress=step,
-                )
-        except Interrupted as interrupt:
-            partial: list[Trial] = interrupt.partial
-            print_trials(partial, out, goal, lines)
-            ended = sum(trial.number >= 0 for trial in partial)
-            raise KeyboardInterrupt(f"interrupted after {counted(ended, 'trial')}") from None
-        except EndedEarlyError as error:
-            if error.partial:
-                print_trials(error.partial, out, goal, lines)
-            raise
+
+        def so_far(trials: Sequence[Trial]) -> str:
+            print_trials(trials, out, goal, lines)
+            return f" after {counted(sum(trial.number >= 0 for trial in trials), 'trial')}"
+
+        with partly(so_far), progress_bar() as step:
+            trials = sweep(
+                job,
+                space,
+                **vars(given.own),
+                limits=given.limits,
+                baseline=bool(space.names) and out.format == "table",
+                printed=lines,
+                progress=step,
+            )
     print_trials(trials, out, goal, lines)
     if not skipped and len({(trial.state, trial.digest) for trial in trials}) <= 1:
         note_skipped(given.file, job, partly=True)

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from optctx.errors import Interrupted, OptctxError
-from optctx.lab.command.console import printed, say, show, status
+from optctx.errors import OptctxError
+from optctx.lab.command.console import partly, printed, say, show, status
 from optctx.lab.command.groups import Base, File, Input, Out
 from optctx.lab.outcome import Limits
 from optctx.lab.settings import group, setting
@@ -44,19 +44,20 @@ def run(given: Arguments) -> int:
     kernel = given.measuring.kernel(given.file, job)
     if not given.against:
         raise OptctxError("nothing to compare: give options with --against '-unroll-count=4'")
-    try:
-        with status() as tell:
-            found = compare_settings(
-                job,
-                kernel,
-                given.against,
-                base=base.args(),
-                limits=given.limits,
-                progress=tell,
-            )
-    except Interrupted as interrupt:
-        _print(interrupt.partial, given.out.format)
-        raise KeyboardInterrupt("interrupted; what was not measured twice is not confirmed") from None
+
+    def so_far(found: Compared) -> str:
+        _print(found, given.out.format)
+        return "; what was not measured twice is not confirmed"
+
+    with partly(so_far), status() as tell:
+        found = compare_settings(
+            job,
+            kernel,
+            given.against,
+            base=base.args(),
+            limits=given.limits,
+            progress=tell,
+        )
     _print(found, given.out.format)
     return 0 if found.gains and all(row.timing.state != "wrong result" for row in found.rows) else 1
 

@@ -17,8 +17,8 @@ from typing import ClassVar
 
 from optctx import OptionContext
 from optctx.compiling import Job
-from optctx.errors import EndedEarlyError, Interrupted, OptctxError, shown
-from optctx.lab.command.console import complain, printed, progress_bar, say, show
+from optctx.errors import OptctxError, shown
+from optctx.lab.command.console import complain, partly, printed, progress_bar, say, show
 from optctx.lab.command.groups import Base, File, Input, Out, Try
 from optctx.lab.command.inputs import clang_words, note_skipped
 from optctx.lab.outcome import Limits
@@ -30,6 +30,7 @@ from optctx.lab.timing.bench import Measuring
 from optctx.lab.trial import FIGURES, Goal, Trial, direction_of
 from optctx.lab.tuning import Command, RunTime, Search, Tuned, propose, tune
 from optctx.lab.tuning.studies import kept_space, need_optuna
+from optctx.lab.tuning.tuning import INTERRUPTED
 from optctx.outputs import hindrance
 
 _PROPOSED = 8  # options, where none is given
@@ -85,37 +86,29 @@ def run(given: Arguments) -> None:
         job, space, by = _prepared(given, read)
         options = tuple(base.args())
         source = Source(given.file, job, clang=clang_words(read.clang), options=options)
-        try:
-            found = _searched(given, job, space, by)
-        except Interrupted as interrupt:
-            partial: Tuned = interrupt.partial
-            print_found(partial, out, source)
-            kept = f"; they are in {partial.storage}: the same command goes on" if partial.storage else ""
-            raise KeyboardInterrupt(f"{partial.progress}{kept}") from None
-        except EndedEarlyError as error:
-            if error.partial is not None:
-                print_found(error.partial, out, source)
-            raise
+
+        def so_far(found: Tuned) -> str:
+            print_found(found, out, source)
+            kept = f"; they are in {found.storage}: the same command goes on" if found.storage else ""
+            return f"{found.progress.removeprefix(INTERRUPTED)}{kept}"
+
+        with partly(so_far), progress_bar("tuning") as step:
+            found = tune(
+                job,
+                space,
+                by,
+                given.search,
+                storage=given.own.storage,
+                study=os.path.basename(given.file),
+                limits=given.limits,
+                on_trial=lambda trial, total: step(total),
+            )
     try:
         print_found(found, out, source, best)
     finally:  # also where standard output takes no more, as in `| head`
         if best:
             winner = overrides_of(found.fewest or {})
             OptionContext(winner, image=image).save(best, passes=job.passes)
-
-
-def _searched(given: Arguments, job: Job, space: Space, by: By) -> Tuned:
-    with progress_bar("tuning") as step:
-        return tune(
-            job,
-            space,
-            by,
-            given.search,
-            storage=given.own.storage,
-            study=os.path.basename(given.file),
-            limits=given.limits,
-            on_trial=lambda trial, total: step(total),
-        )
 
 
 def _prepared(given: Arguments, read: Input) -> tuple[Job, Space, By]:

@@ -8,7 +8,6 @@ import os
 import platform
 import time
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from statistics import median
 from typing import Any, ClassVar, TypeVar
@@ -136,13 +135,13 @@ class Confirmation:
 class Bench:
     """Measures candidates against a base, by calls in children: each alone to judge it, all in rounds.
 
-    The children run on one processor: an isolated one, or the last.
+    The children run on the last processor that this process may use.
     `timeout`: seconds that one call of the base may take.
     """
 
     def __init__(self, base: bytes, kernel: Kernel, *, timeout: float = 10.0) -> None:
         self._base, self._kernel, self._timeout = base, kernel, timeout
-        self._processor = processors()[0]
+        self._processor = max(os.sched_getaffinity(0))
         self._calls, self._call = 1, 0.0  # of a sample; seconds of one
 
     def check(self, candidates: Mapping[str, bytes]) -> dict[str, Timing]:
@@ -297,13 +296,3 @@ def processor_model() -> str:
     except OSError:
         names = []
     return names[0] if names else platform.processor() or platform.machine()
-
-
-def processors() -> list[int]:
-    """Those that this process may use, isolated ones (`isolcpus`) first."""
-    isolated: set[int] = set()
-    with suppress(OSError, ValueError), open("/sys/devices/system/cpu/isolated", encoding="ascii") as file:
-        for part in filter(None, file.read().strip().split(",")):
-            first, _, last = part.partition("-")
-            isolated |= set(range(int(first), int(last or first) + 1))
-    return sorted(os.sched_getaffinity(0), key=lambda number: (number not in isolated, -number))
