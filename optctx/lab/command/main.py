@@ -6,7 +6,6 @@ import argparse
 import importlib
 import inspect
 import io
-import itertools
 import math
 import re
 import signal
@@ -165,11 +164,7 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
     parser, commands = make_parser(argv[0])
     if argv[0] in COMMANDS:
         argv = [*_joined(argv, commands.choices[argv[0]].of_options)]
-    # argparse would take a word such as -hexagon-... for options of one letter, of which -h prints help.
-    words = itertools.takewhile(lambda argument: argument != "--", argv)
-    unknown = [argument for argument in words if argument.startswith("-h") and argument != "-h"]
-    if not unknown:
-        arguments, unknown = parser.parse_known_args(argv)
+    arguments, unknown = parser.parse_known_args(argv)
     if unknown:
         raise unknown_arguments(commands.choices.get(argv[0], parser), unknown)
     return arguments

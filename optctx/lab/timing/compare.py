@@ -12,21 +12,20 @@ from optctx.errors import Interrupted, OptctxError
 from optctx.lab.outcome import Limits
 from optctx.lab.reduce import failure_of
 from optctx.lab.tables import Table, time_unit
-from optctx.lab.timing.bench import Bench, Confirmation, Interval, Timing
+from optctx.lab.timing.bench import Bench, Confirmation, Interval, Timing, is_gain
 from optctx.lab.timing.kernel import Kernel
 
 
 @dataclass(frozen=True)
 class Row:
-    """One set of options. `timing`: of the measurement beside the base. `same`: its object is the base's,
-    which is not timed again. `faster`: beyond doubt, in that one. `confirmation`: the second one, of a row
-    that was faster.
+    """One set of options. `verdict`: what it comes to, in a few words. `timing`: of the measurement beside
+    the base; an object that is the base's is not timed again. `confirmation`: the second measurement, of a
+    row that was faster.
     """
 
     options: tuple[str, ...]
+    verdict: str
     timing: Timing
-    same: bool = False
-    faster: bool = False
     confirmation: Confirmation | None = None
 
     @property
@@ -39,17 +38,6 @@ class Row:
         """How many times as fast as the base: of the second measurement, if there is one."""
         second = self.confirmation.second if self.confirmation is not None else None
         return second or self.timing.ratio
-
-    def verdict(self) -> str:
-        """What the row comes to, in a few words."""
-        if self.timing.state != "ok":
-            return self.timing.state
-        if self.same:
-            return "the same code"
-        if self.faster:
-            once = "faster, not confirmed" if self.confirmation is None else "faster once, not confirmed"
-            return "faster, confirmed" if self.gain else once
-        return "slower" if self.timing.ratio is not None and self.timing.ratio.high < 1 else "no difference"
 
 
 @dataclass(frozen=True)
@@ -73,7 +61,7 @@ class Compared:
         """The base and the rows, for people."""
         base = "base", str(self.noise), _shown(self.seconds), " ".join(self.base_options) or "no options"
         rows = [
-            (row.verdict(), str(row.ratio or ""), _shown(row.timing.seconds), " ".join(row.options))
+            (row.verdict, str(row.ratio or ""), _shown(row.timing.seconds), " ".join(row.options))
             for row in self.rows
         ]
         right = ["times as fast", "one call"]
@@ -81,7 +69,7 @@ class Compared:
 
     def as_dict(self) -> dict[str, Any]:
         """For JSON."""
-        rows = [{**asdict(row), "verdict": row.verdict(), "gain": row.gain} for row in self.rows]
+        rows = [{**asdict(row), "gain": row.gain} for row in self.rows]
         return {**asdict(self), "rows": rows}
 
 
@@ -127,20 +115,32 @@ def compare_settings(
     bench = Bench(plain.code, kernel)
     progress("measuring")
     found = bench.measure(candidates)
-    rows = []
-    for place, (options, answer) in enumerate(zip(sets, answers, strict=True)):
-        timing = found.candidates.get(str(place)) or _untimed(answer)
-        same = str(place) not in candidates and answer.error is None
-        rows.append(Row(options, timing, same, faster=str(place) in found.faster()))
-    gains = [(place, row.timing.ratio) for place, row in enumerate(rows) if row.faster and row.timing.ratio]
+    timings = [found.candidates.get(str(place)) or _untimed(each) for place, each in enumerate(answers)]
+    rows = [
+        Row(options, _verdict(each, found.noise), each) for options, each in zip(sets, timings, strict=True)
+    ]
     try:
-        for place, ratio in gains:
+        for name in found.faster():
+            place, ratio = int(name), found.candidates[name].ratio
+            assert ratio is not None
             progress(f"confirming {' '.join(sets[place])}")
-            again = bench.confirm(candidates[str(place)], ratio)
-            rows[place] = replace(rows[place], confirmation=again)
+            again = bench.confirm(candidates[name], ratio)
+            verdict = "faster, confirmed" if again.gain else "faster once, not confirmed"
+            rows[place] = replace(rows[place], verdict=verdict, confirmation=again)
     except KeyboardInterrupt:
         raise Interrupted(Compared(own, found.seconds, found.noise, tuple(rows))) from None
     return Compared(own, found.seconds, found.noise, tuple(rows))
+
+
+def _verdict(timing: Timing, noise: Interval) -> str:
+    """What a row comes to before a second measurement."""
+    if timing.state != "ok":
+        return timing.state
+    if timing.ratio is None:
+        return "the same code"
+    if is_gain(timing.ratio, noise):
+        return "faster, not confirmed"
+    return "slower" if timing.ratio.high < 1 else "no difference"
 
 
 def _shown(seconds: Interval | None) -> str:

@@ -18,7 +18,7 @@ import os
 import re
 import runpy
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Annotated, Any, NamedTuple
 
 from msgspec import Meta, Struct, convert
@@ -29,10 +29,10 @@ from optctx.wording import counted, printable
 
 # As `struct` has them: of integers the signed ones.
 NUMBERS = {"i1": "?", "i8": "b", "i16": "h", "i32": "i", "i64": "q", "float": "f", "double": "d"}
-_EXTENDED = ("signext", "zeroext")  # attributes: the caller extends it to a register
+_EXTENDED = {"signext", "zeroext"}  # attributes: the caller extends it to a register
 # Attributes of parameters whose values the caller passes in its memory or in registers of its own choice.
 _REFUSED = ("byval", "sret", "inalloca", "preallocated", "nest", "swift", "inreg", "byref", "addrspace")
-_LOCAL = {"internal", "private"}  # linkage
+_DEFINITION = re.compile(r"^define .*", re.MULTILINE)
 # What may stand before the name of a function that C can call, beside the type of its result.
 _PLAIN = {"define", "external", "weak", "weak_odr", "linkonce", "linkonce_odr", "default", "hidden"}
 _PLAIN |= {"protected", "dso_local", "dso_preemptable", "noundef", "zeroext", "signext", "range", "nofpclass"}
@@ -96,16 +96,28 @@ def find_kernel(job: Job, harness: Harness, file: str) -> Kernel:
     arguments and the harness gives none.
     """
     text = check_readable(job.ir, job.triple, job.llvm, emit="ir")
-    functions = [_function(line) for line in text.split("\n") if line.startswith("define ")]
-    function = _callable(harness.entry or _only_function(functions), functions)
-    parameters = [_parameter(function, place, each) for place, each in enumerate(function.parameters, 1)]
-    kernel = Kernel(function.name, tuple(parameters), _returned(function), harness)
+    functions = {each.name: each for each in map(_function, _DEFINITION.findall(text))}
+    names = [harness.entry] if harness.entry else [each.name for each in functions.values() if each.visible]
+    if len(names) != 1:
+        found = ", ".join(names[:5]) + (", ..." if len(names) > 5 else "")
+        raise OptctxError(
+            f"cannot tell what to call ({found or 'there is no function'}): name one in a harness, with "
+            'entry = "NAME"'
+        )
+    [entry] = names
+    if (function := functions.get(entry)) is None:
+        raise _not_callable(entry, "the module defines no function of that name")
+    if odd := function.odd:
+        expected = "a C function of numbers and pointers that other modules see"
+        raise _not_callable(entry, f"expected {expected}, found {', '.join(odd)} in its definition")
+    parameters = [" ".join([each[0], *_EXTENDED.intersection(each[1:-1])]) for each in function.parameters]
+    kernel = Kernel(entry, tuple(parameters), function.words[-1], harness)
     if kernel.parameters and not harness.gives:
         path = harness.file or _harness_name(file) or "a file for --harness"
         raise _not_callable(
             kernel.signature,
-            f"no harness says what to pass; write a Python function `arguments` into {path}, which returns "
-            "the arguments of a call (docs/guide/time.md)",
+            f"no harness says what to pass; write `def arguments(): return ...` into {path}, with the "
+            "arguments of a call",
         )
     return kernel
 
@@ -119,6 +131,22 @@ class _Function(NamedTuple):
     name: str
     words: list[str]
     parameters: list[list[str]]
+
+    @property
+    def visible(self) -> bool:
+        """Whether other modules can call it."""
+        return {"internal", "private"}.isdisjoint(self.words)
+
+    @property
+    def odd(self) -> list[str]:
+        """What keeps a measurement from calling it: linkage, conventions of calls, types, attributes."""
+        *words, returned = self.words
+        found = [each for each in words if each.partition("(")[0] not in _PLAIN]
+        found += [returned] if returned not in (*NUMBERS, "void") else []
+        for kind, *attributes in self.parameters:  # the name is the last of these
+            found += [kind] if kind not in (*NUMBERS, "ptr") else []
+            found += [each for each in attributes[:-1] if each.startswith(_REFUSED)]
+        return found
 
 
 def _function(line: str) -> _Function:
@@ -144,51 +172,6 @@ def _split(text: str, between: str) -> list[str]:
 
 def _unescaped(match: re.Match[bytes]) -> bytes:
     return b"\\" if match[1] == b"\\" else bytes([int(match[1], 16)])
-
-
-def _only_function(functions: Sequence[_Function]) -> str:
-    found = [each.name for each in functions if _LOCAL.isdisjoint(each.words)]
-    if len(found) == 1:
-        return found[0]
-    names = ", ".join(found[:5]) + (", ..." if len(found) > 5 else "")
-    raise OptctxError(
-        f"cannot tell what to call ({names or 'there is no function'}): name one in a harness, with "
-        f'entry = "NAME"'
-    )
-
-
-def _callable(entry: str, functions: Sequence[_Function]) -> _Function:
-    """The function of that name. Raises OptctxError if a measurement cannot call it."""
-    function = next((each for each in functions if each.name == entry), None)
-    if function is None:
-        raise _not_callable(entry, "the module defines no function of that name")
-    if not _LOCAL.isdisjoint(function.words):
-        raise _not_callable(entry, "it is internal to its module; make it visible (no `static`)")
-    if "available_externally" in function.words:
-        raise _not_callable(entry, "its code is elsewhere (available_externally)")
-    if ["..."] in function.parameters:
-        raise _not_callable(entry, "it takes a variable number of arguments")
-    return function
-
-
-def _returned(function: _Function) -> str:
-    """The type of its result. Raises OptctxError for one that is no number, and for what C cannot call."""
-    *words, returned = function.words
-    if returned not in (*NUMBERS, "void"):
-        raise _not_callable(function.name, f"it returns {returned}; expected a number or nothing")
-    if odd := [each for each in words if each.partition("(")[0] not in _PLAIN]:
-        raise _not_callable(function.name, f"it is declared as {' '.join(odd)}; expected a function of C")
-    return returned
-
-
-def _parameter(function: _Function, place: int, words: Sequence[str]) -> str:
-    """Its type, and how the caller extends it. Raises OptctxError if it is neither number nor pointer."""
-    kind, *attributes, _ = words
-    if refused := next((each for each in attributes if each.startswith(_REFUSED)), ""):
-        raise _not_callable(function.name, f"argument {place} is passed as {refused}")
-    if kind != "ptr" and kind not in NUMBERS:
-        raise _not_callable(function.name, f"argument {place} is {kind}; expected a pointer or a number")
-    return " ".join([kind, *(each for each in attributes if each in _EXTENDED)])
 
 
 def _not_callable(entry: str, problem: str) -> OptctxError:

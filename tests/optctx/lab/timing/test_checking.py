@@ -218,28 +218,24 @@ def test_a_harness_that_is_not_there_is_one_clear_error(tmp_path: pathlib.Path) 
 @rows(
     ("ir", "words"),
     [
-        ("define internal void @f() { ret void }", "it is internal to its module"),
-        ("define void @f(...) { ret void }", "it takes a variable number of arguments"),
-        ("define fastcc void @f() { ret void }", "it is declared as fastcc; expected a function of C"),
-        ("define cc 103 void @f() { ret void }", "it is declared as aarch64_sme_preservemost_from_x2"),
-        (
-            "define dso_local preserve_mostcc noundef i32 @f() { ret i32 0 }",
-            "it is declared as preserve_mostcc;",
-        ),
-        ("define void @f(ptr byval(i32) %a) { ret void }", "argument 1 is passed as byval"),
-        (
-            "define void @f(<4 x i32> %a) { ret void }",
-            "argument 1 is <4 x i32>; expected a pointer or a number",
-        ),
-        ("define void @f(ptr addrspace(1) %a) { ret void }", "argument 1 is passed as addrspace(1)"),
-        ("define {i32, i32} @f() { ret {i32, i32} zeroinitializer }", "it returns { i32, i32 }; expected a"),
-        ("define void @g() { ret void }", "the module defines no function of that name"),
+        ("define internal void @f() { ret void }", "internal"),
+        ("define available_externally void @f() { ret void }", "available_externally"),
+        ("define void @f(...) { ret void }", "..."),
+        ("define fastcc void @f() { ret void }", "fastcc"),
+        ("define cc 103 void @f() { ret void }", "aarch64_sme_preservemost_from_x2"),
+        ("define dso_local preserve_mostcc noundef i32 @f() { ret i32 0 }", "preserve_mostcc"),
+        ("define void @f(ptr byval(i32) %a) { ret void }", "byval(i32)"),
+        ("define void @f(<4 x i32> %a) { ret void }", "<4 x i32>"),
+        ("define void @f(ptr addrspace(1) %a) { ret void }", "addrspace(1)"),
+        ("define {i32, i32} @f() { ret {i32, i32} zeroinitializer }", "{ i32, i32 }"),
     ],
 )
 def test_what_cannot_be_called_is_refused_with_the_reason(ir: str, words: str) -> None:
     with pytest.raises(OptctxError) as raised:
         find_kernel(Job(ir), Harness(entry="f"), "a.ll")
-    assert words in str(raised.value)
+    assert str(raised.value).endswith(f", found {words} in its definition")
+    with pytest.raises(OptctxError, match="the module defines no function of that name"):
+        find_kernel(Job(ir), Harness(entry="g"), "a.ll")
 
 
 def test_a_module_with_several_functions_needs_a_name() -> None:
@@ -261,8 +257,6 @@ def test_names_and_attributes_of_functions_may_hold_brackets_and_quotes() -> Non
 
 def test_a_function_that_takes_arguments_needs_a_harness() -> None:
     ir = "define double @f(ptr %array, i64 %n, float %0) { ret double 1.0 }"
-    words = (
-        r"cannot call 'double f\(ptr, i64, float\)': no harness says .* `arguments` into here/a_harness.py"
-    )
+    words = r"cannot call 'double f\(ptr, i64, float\)': no harness says .* into here/a_harness.py"
     with pytest.raises(OptctxError, match=words):
         find_kernel(Job(ir), Harness(), "here/a.ll")
