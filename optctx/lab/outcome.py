@@ -49,10 +49,12 @@ class Limits:
         """Compilations at once."""
         return self.jobs or len(os.sched_getaffinity(0))
 
-    def seconds(self, base: float | None = None) -> float:
-        """What a compilation may take where the base takes `base` seconds; None if that is not known."""
+    def seconds(self, base: float | None = None, times: int = 1) -> float:
+        """What a compilation, or so many in a row, may take where the base takes `base` seconds; None if that
+        is not known.
+        """
         usual = _BASE if base is None else max(_LEAST, base * _TIMES_BASE)
-        found = usual if self.timeout is None else self.timeout
+        found = times * (usual if self.timeout is None else self.timeout)
         return found if self.most is None else min(found, self.most)
 
     def within(self, seconds: float | None) -> Limits:

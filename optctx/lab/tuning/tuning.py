@@ -395,8 +395,7 @@ class _Run:
 
     def _collect(self) -> None:
         for answer in self.assessor.answers():
-            times = self.assessor.plan.repeats if answer.state == "ok" else 1  # the first without output ends
-            self.compiled += times
+            self.compiled += self.assessor.plan.repeats
             asked = next(each for each in self.asked if each.trial.number == answer.number)
             asked.answer = answer
             self.known.add(overrides_of(asked.options), answer)
