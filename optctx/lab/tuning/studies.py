@@ -10,10 +10,10 @@ import contextlib
 import importlib
 import os
 import warnings
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from optctx.errors import OptctxError, shown
 from optctx.lab.space import Choices, Space, Values
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from optuna.storages import BaseStorage
     from optuna.trial import FrozenTrial
 
+T = TypeVar("T")
 _NAME = "optctx"  # of the attributes
 _OPTUNAS = ("number", "options", "figure")  # of a trial, which Optuna keeps by itself
 _LINE = 1 << 20  # bytes, of a journal
@@ -44,14 +45,16 @@ def kept_space(place: str | None, name: str) -> Sequence[str]:
     """The space of a study, as `parse_space` reads it; none if there is no such study."""
     if place is None:
         return ()
-    with _using(place):
-        import optuna
+    import optuna
 
+    def space() -> Sequence[str]:
         storage = _opened(place)
         if name not in optuna.get_all_study_names(storage):
             return ()
         about = optuna.load_study(study_name=name, storage=storage).user_attrs.get(_NAME, {})
         return tuple(about.get("space", ()))
+
+    return _do(place, space)
 
 
 class Study:
@@ -66,19 +69,22 @@ class Study:
         `about`: what it is one of. Raises OptctxError for a study of something else, and for a storage that
         cannot be used.
         """
-        self.place = place
-        with _using(place):
-            import optuna
+        import optuna
 
-            self.own = optuna.create_study(
+        def made() -> optuna.Study:
+            study = optuna.create_study(
                 storage=_opened(place),
                 study_name=name,
                 direction="minimize" if goal.sign > 0 else "maximize",
                 load_if_exists=True,
             )
-            if not self.own.user_attrs and not self.own.get_trials(deepcopy=False):
-                self.own.set_user_attr(_NAME, about)
-            kept = self.own.user_attrs.get(_NAME)
+            if not study.user_attrs and not study.get_trials(deepcopy=False):
+                study.set_user_attr(_NAME, about)
+            return study
+
+        self.place = place
+        self.own = _do(place, made)
+        kept = _do(place, lambda: self.own.user_attrs.get(_NAME))
         where = f"cannot resume from the study {shown(name)} in {named(place)}"
         if not isinstance(kept, dict):
             raise OptctxError(f"{where}: optctx has not made it; name another storage")
@@ -90,8 +96,8 @@ class Study:
 
     def ask(self, space: Space) -> optuna.Trial:
         """The next point of the sampler, or one that was given back."""
-        with _using(self.place):
-            return self.own.ask({each.name: _distribution(each.values) for each in space.dimensions})
+        values = {each.name: _distribution(each.values) for each in space.dimensions}
+        return _do(self.place, lambda: self.own.ask(values))
 
     def tell(self, asked: optuna.Trial, trial: Trial) -> None:
         """Keep a trial.
@@ -103,26 +109,31 @@ class Study:
 
         rest = {name: each for name, each in asdict(trial).items() if name not in _OPTUNAS}
         state = TrialState.PRUNED if trial.figure is None else None
-        with _using(self.place):
+
+        def tell() -> None:
             asked.set_user_attr(_NAME, rest)
             self.own.tell(asked, trial.figure, state)
+
+        _do(self.place, tell)
 
     def give_back(self, asked: Iterable[optuna.Trial]) -> None:
         """Have trials that did not end done again, by the process that asks next."""
         from optuna.trial import TrialState
 
-        for trial in asked:
-            with _using(self.place):
+        def give_back() -> None:
+            for trial in asked:
                 told = self.own.tell(trial, state=TrialState.FAIL, skip_if_finished=True)
                 if told.state == TrialState.FAIL:
                     self.own.enqueue_trial(trial.params)
+
+        _do(self.place, give_back)
 
     def ended(self) -> dict[int, Trial]:
         """The trials that have ended, of every process, by number."""
         from optuna.trial import TrialState
 
-        with _using(self.place):
-            found = self.own.get_trials(deepcopy=False, states=(TrialState.COMPLETE, TrialState.PRUNED))
+        states = TrialState.COMPLETE, TrialState.PRUNED
+        found = _do(self.place, lambda: self.own.get_trials(deepcopy=False, states=states))
         try:
             return {trial.number: _kept(trial) for trial in found}
         except (KeyError, TypeError):
@@ -132,8 +143,7 @@ class Study:
 
     def begun(self) -> int:
         """How many trials there are, of every process."""
-        with _using(self.place):
-            return len(self.own.get_trials(deepcopy=False))
+        return len(_do(self.place, lambda: self.own.get_trials(deepcopy=False)))
 
 
 def named(place: str | None) -> str:
@@ -143,12 +153,18 @@ def named(place: str | None) -> str:
     return shown(place.split("@")[-1] if _SERVER in place else place)
 
 
-@contextmanager
-def _using(place: str | None) -> Iterator[None]:
-    """Keep Optuna from logging and warning inside the block, for the whole process.
+def _do(place: str | None, work: Callable[[], T]) -> T:
+    """Have Optuna do something. Raises OptctxError for what goes wrong in the storage.
 
-    Raises OptctxError for what goes wrong in the storage.
+    It does that on a thread, so Ctrl-C comes between two steps of it: inside one it may leave a lock behind,
+    for which every process waits half a minute, or end as another error.
     """
+    with ThreadPoolExecutor(1) as thread:
+        return thread.submit(_quietly, place, work).result()
+
+
+def _quietly(place: str | None, work: Callable[[], T]) -> T:
+    """Keep Optuna from logging and warning, for the whole process."""
     import optuna
 
     before = optuna.logging.get_verbosity()
@@ -156,7 +172,7 @@ def _using(place: str | None) -> Iterator[None]:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            yield
+            return work()
     except OptctxError:
         raise
     except Exception as error:  # Optuna's, SQLAlchemy's, a driver's or the system's
