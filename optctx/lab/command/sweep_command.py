@@ -19,13 +19,9 @@ from optctx.lab.command.groups import Base, File, Input, Out, Try
 from optctx.lab.command.inputs import note_skipped
 from optctx.lab.outcome import Limits
 from optctx.lab.settings import group, setting
-from optctx.lab.space import parse_space
+from optctx.lab.space import overrides_of, parse_space
 from optctx.lab.sweep import sweep
-from optctx.lab.tables import (
-    settings_text,
-    summary,
-    trial_table,
-)
+from optctx.lab.tables import best_text, change_text, ends_of, settings_text, trial_table
 from optctx.lab.trial import Goal, Trial, goal_named
 from optctx.wording import counted
 
@@ -93,13 +89,24 @@ def run(given: Arguments) -> int:
 
 def print_trials(trials: Sequence[Trial], out: Out, goal: Goal, lines: Counter[str]) -> None:
     """Print the trials, what LLVM printed, and what differs from fresh processes."""
-    own = [trial for trial in trials if trial.number >= 0]
+    base = next((trial for trial in trials if trial.number < 0), None)
+    own = [trial for trial in trials if trial is not base]
     if not printed(out.format, lambda: own) and trials:
-        by = goal if len(own) > 1 else None
-        show(trial_table(trials, by))
-        say(*summary(trials, by))
+        show(trial_table(own, base, goal))
+        say(*_summary(own, base, goal))
     complain_printed(lines)
     for trial in own:
         if trial.difference:
             settings = settings_text(trial.options) or "no options"
             complain(f"{settings}: {trial.difference}")
+
+
+def _summary(trials: Sequence[Trial], base: Trial | None, goal: Goal) -> list[str]:
+    """Lines with the best trial (of several that tie, one that sets the fewest options), and with counts."""
+    best = goal.best_of(sorted(trials, key=lambda trial: len(overrides_of(trial.options))))
+    objects = len({trial.digest for trial in trials if trial.digest})
+    counts = [counted(len(trials), "combination"), counted(objects, "different object"), *ends_of(trials)]
+    lines = [", ".join(counts)]
+    if best is not None and len(trials) > 1:
+        lines.insert(0, f"best {best_text(trials, goal, best.options, change_text(best, base))}")
+    return lines

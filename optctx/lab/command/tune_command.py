@@ -10,7 +10,6 @@ that state.
 
 from __future__ import annotations
 
-import math
 import os
 from dataclasses import dataclass
 from typing import ClassVar
@@ -25,9 +24,9 @@ from optctx.lab.outcome import Limits
 from optctx.lab.repeat import Source, lines_of, shown_lines
 from optctx.lab.settings import group, setting
 from optctx.lab.space import Space, overrides_of, parse_space
-from optctx.lab.tables import Table, ends_of, settings_text, time_unit
+from optctx.lab.tables import best_text, change_text, ends_of, trial_table
 from optctx.lab.timing.bench import Measuring
-from optctx.lab.trial import FIGURES, Goal, Trial, direction_of
+from optctx.lab.trial import FIGURES, direction_of
 from optctx.lab.tuning import Command, RunTime, Search, Tuned, propose, tune
 from optctx.lab.tuning.studies import kept_space, need_optuna
 from optctx.lab.tuning.tuning import INTERRUPTED
@@ -170,7 +169,7 @@ def print_found(found: Tuned, out: Out, source: Source, saved: str | None = None
     """
     if printed(out.format, found.as_data):
         return
-    show(_table(found))
+    show(trial_table(found.ranked[:_ROWS], found.base, found.goal))
     say(*summary(found))
     if found.finished and found.fewest is not None:
         lines = lines_of(found.fewest, source)
@@ -179,18 +178,6 @@ def print_found(found: Tuned, out: Out, source: Source, saved: str | None = None
             say(f"Numba: {lines['numba']}")
         where = f"the best set is in {saved}" if saved else "--best FILE keeps the best set"
         say(f"{where}, for --load")
-
-
-def _table(found: Tuned) -> Table:
-    """The base, then the best trials. What is long comes last: options, as `opt` takes them."""
-
-    def row(trial: Trial, number: str) -> list[str]:
-        settings = settings_text(trial.options)
-        return [number, _figure(trial, found.goal), _change(trial, found.base), settings]
-
-    best = (row(each, str(each.number)) for each in found.ranked[:_ROWS])
-    headings = ["trial", found.goal.unit or found.goal.name, "change", "options"]
-    return Table(headings, [row(found.base, "base"), None, *best], right=headings[:3], ruled=True)
 
 
 def summary(found: Tuned) -> list[str]:
@@ -215,30 +202,9 @@ def _best_line(found: Tuned) -> str:
         return "no gain in run time was found and confirmed"
     if best is None:
         return f"no trial{so_far} is better than the base by {goal.unit or goal.name}"
-    notes = [_change(best, found.base)]
+    notes = [change_text(best, found.base)]
     if goal.confirmed:
         checked = found.confirmation if found.best is not None else None
         notes = [*notes, "not confirmed"] if checked is None else [checked["text"]]
-    elif (ties := sum(trial.figure == best.figure for trial in found.trials)) > 1:
-        notes.append(f"{ties} trials tie")
     options = best.options if found.minimised is None else found.minimised
-    settings = settings_text(options) or "no options"
-    words = ", ".join(filter(None, notes))
-    return f"best{so_far} by {goal.name}: {settings}{words and f' ({words})'}"
-
-
-def _change(trial: Trial, base: Trial) -> str:
-    """How far its figure is from the base's: "-12.3%"; "" if the base has none to compare with."""
-    if not base.figure or trial.figure is None:
-        return ""
-    return f"{(trial.figure - base.figure) / abs(base.figure):+.1%}"
-
-
-def _figure(trial: Trial, goal: Goal) -> str:
-    """Its figure, as people read it."""
-    figure = trial.figure or 0.0
-    if goal.unit == "seconds":
-        size, unit = time_unit(figure)
-        return f"{figure / size:.4g} {unit}"
-    whole = abs(figure) < 1e15 and figure == math.floor(figure)
-    return str(int(figure)) if whole else f"{figure:.6g}"
+    return f"best{so_far} {best_text(found.trials, goal, options, *notes)}"
