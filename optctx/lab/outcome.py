@@ -83,13 +83,13 @@ class Answer:
         return {"size": self.object_size, "instructions": self.instructions, "compile-time": self.seconds}
 
 
-def trial_of(answer: Answer, number: int, options: Mapping[str, str], goal: Goal | None = None) -> Trial:
+def trial_of(answer: Answer, options: Mapping[str, str], goal: Goal | None = None) -> Trial:
     """The trial of a compilation. `goal`: of `Answer.figures`, the one that it is compared by."""
     if answer.state != "ok":
-        return Trial(number, options, answer.state, error=answer.error)
+        return Trial(answer.number, options, answer.state, error=answer.error)
     figure = None if goal is None else float(answer.figures[goal.name])
     found = {"digest": answer.digest, "size": answer.object_size, "instructions": answer.instructions}
-    return Trial(number, options, "ok", figure, answer.seconds, attributes=found)
+    return Trial(answer.number, options, "ok", figure, answer.seconds, attributes=found)
 
 
 def verified(trial: Trial, reference: Result) -> Trial:

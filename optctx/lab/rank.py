@@ -16,7 +16,7 @@ from optctx import current
 from optctx.compiling import FreshProcess, Job
 from optctx.errors import EndedEarlyError, Interrupted, OptctxError
 from optctx.lab.candidates import Candidate, Chosen, NotTried, choose, given_values
-from optctx.lab.experiment import BASE, Experiment, Options, Plan, make_plan
+from optctx.lab.experiment import Experiment, Options, Plan, make_plan
 from optctx.lab.outcome import Answer, Limits, trial_of
 from optctx.lab.tables import ends_of
 from optctx.lab.trial import Goal, Trial, goal_named
@@ -179,7 +179,7 @@ def _base(experiment: Experiment, plan: Plan, goal: Goal) -> Trial:
     if found.error is not None:
         raise OptctxError(f"cannot compile the base: {found.error}" if found.died else found.error)
     answer = experiment.compile_base()
-    base = trial_of(answer, BASE, {}, goal)
+    base = trial_of(answer, {}, goal)
     if (base.digest, answer.instructions) != (hashlib.sha256(found.code).hexdigest(), found.instructions):
         raise OptctxError(
             "cannot try other values: inside a context this module compiles otherwise than in a fresh "
@@ -235,7 +235,7 @@ class _Rank:
                 self._try_another(self.values[trial.number][0])
                 progress(len(self.trials) + len(self.waiting) + self.under_way)
         answer = self.experiment.compile_base()
-        again = trial_of(answer, BASE, {}, self.goal)
+        again = trial_of(answer, {}, self.goal)
         if again.state != "ok" or changes(again, self.base):
             raise OptctxError(
                 "cannot trust the trials: after them the base came out otherwise "
@@ -261,7 +261,7 @@ class _Rank:
 
     def _made(self, answer: Answer) -> Trial:
         candidate, value = self.values[answer.number]
-        return trial_of(answer, answer.number, {candidate.option: value}, self.goal)
+        return trial_of(answer, {candidate.option: value}, self.goal)
 
     def ranking(self, ended: str) -> Ranking:
         """The results so far: the largest effect first, equal ones in order of name."""

@@ -158,4 +158,4 @@ class _Sweep:
         return {name: str(value) for name, value in point.items()}
 
     def _trial(self, answer: Answer) -> Trial:
-        return trial_of(answer, answer.number, self.options(answer.number), self.goal)
+        return trial_of(answer, self.options(answer.number), self.goal)

@@ -105,14 +105,12 @@ def _table(ranking: Ranking) -> Table:
 
 
 def _dead(ranking: Ranking) -> Table:
-    """Trials that crashed, timed out or failed. Values that ended alike share a row."""
-    rows: dict[tuple[str, str, str, str], list[str]] = {}
-    for effect, trial in ranking.dead:
-        row = (effect.option, effect.base, trial.state, trial.error)
-        rows.setdefault(row, []).append(trial.options[effect.option])
-    cells = [(*first, ", ".join(values), reason) for (*first, reason), values in rows.items()]
-    whole = ("option", "base", "state")
-    return Table((*whole, "values", "error"), cells)
+    """Trials that crashed, timed out or failed."""
+    rows = [
+        (effect.option, effect.base, trial.options[effect.option], trial.state, trial.error)
+        for effect, trial in ranking.dead
+    ]
+    return Table(("option", "base", "value", "state", "error"), rows)
 
 
 def _not_tried(ranking: Ranking) -> list[str]:

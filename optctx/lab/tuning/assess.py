@@ -61,7 +61,7 @@ class Assessor(Experiment):
     def assessed(self, compiled: Sequence[tuple[Mapping[str, str], Answer]]) -> list[Trial]:
         """The trials of options and what they compiled to, in their order."""
         if self.measured is None:
-            return [trial_of(answer, answer.number, options, self.goal) for options, answer in compiled]
+            return [trial_of(answer, options, self.goal) for options, answer in compiled]
         new = {
             answer.digest: answer.code
             for _, answer in compiled
@@ -72,7 +72,7 @@ class Assessor(Experiment):
         return [self._measured_trial(options, answer) for options, answer in compiled]
 
     def _measured_trial(self, options: Mapping[str, str], answer: Answer) -> Trial:
-        trial = trial_of(answer, answer.number, options)
+        trial = trial_of(answer, options)
         if answer.state != "ok":
             return trial
         found = self._found[answer.digest]

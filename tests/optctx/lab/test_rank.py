@@ -281,7 +281,7 @@ def test_the_command_prints_the_ranking(capfd: pytest.CaptureFixture[str], tmp_p
     assert head.split()[:4] == ["option", "type", "base", "value"]
     assert best.startswith("unroll-count")
     assert more.startswith("force-vector-width")
-    assert dead.split() == ["option", "base", "state", "values", "error"]
-    assert crashed.split()[:5] == ["force-vector-width", "0", "crashed", "3", "Assertion"]
+    assert dead.split() == ["option", "base", "value", "state", "error"]
+    assert crashed.split()[:5] == ["force-vector-width", "0", "3", "crashed", "Assertion"]
     assert left == "not tried, no values can be guessed for type list: force-attribute"
     assert "2 tried, 2 change the output, 1 not tried" in counts
