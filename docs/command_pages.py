@@ -20,7 +20,7 @@ STATUS = """
 | 130, 143 | Ctrl-C, SIGTERM; what was found until then is printed |
 
 What is printed goes to standard output. Notes and errors go to standard error,
-each on a line that begins with `optctx:`. A terminal shows how far long work is. `-q` leaves both out.
+each on a line that begins with `optctx:`. A terminal shows how far long work is.
 """
 
 

@@ -29,7 +29,7 @@ class OptctxError(Exception):
 class EndedEarlyError(OptctxError):
     """What was asked for is sound, but it ended early: the disk is full, or a helper process was killed.
 
-    `partial` is the result of a `rank` so far; None of other work.
+    `partial` is the result of a `sweep`, `rank` or `tune` so far; None of other work.
     """
 
     partial: Any = None

@@ -50,7 +50,7 @@ class Plan:
     limits: Limits
     output: bool = False  # whether answers have the object
     noted: tuple[str, ...] = ()  # options whose reads answers report
-    repeats: int = 1  # compilations of each that is asked for, of which the fastest counts
+    repeats: int = 1  # compilations of each, one after the other, of which the fastest counts
     directory: bytes | None = None  # where to compile and put temporary files; None is as this process
 
     @property
@@ -94,7 +94,6 @@ class Experiment:
     def __init__(self) -> None:
         self._stack = ExitStack()
         self._asked: dict[int, Options] = {}  # unanswered
-        self._taken: dict[int, list[Answer]] = {}  # of those that are compiled several times
         self._base: float | None = None  # seconds
 
     def __enter__(self) -> Self:
@@ -156,13 +155,14 @@ class Experiment:
             self._crowd.submit(number, each)
 
     def answers(self) -> list[Answer]:
-        """Wait for answers to what was asked, in any order. Raises EndedEarlyError if the server dies.
-
-        What the plan has compiled several times is answered by the fastest, or by the first without output.
-        """
-        found: list[Answer] = []
-        while not found and (ended := self._results()):
-            found = [answer for number, done in ended if (answer := self._best(number, done))]
+        """Wait for answers to what was asked, in any order. Raises EndedEarlyError if the server dies."""
+        try:
+            ended = self._crowd.results()
+        except EndedEarlyError as error:
+            raise EndedEarlyError(f"{error}; run it again") from None
+        found = [self._answer(number, done) for number, done in ended]
+        for answer in found:
+            del self._asked[answer.number]
         return found
 
     def all(self, more: More, window: int) -> Iterator[Answer]:
@@ -216,29 +216,12 @@ class Experiment:
         context = OptionContext(options, base=base, image=job.image)
         return replace(job, options=all_arguments(context, job.image))
 
-    def _results(self) -> list[tuple[int, Done[Answer]]]:
-        try:
-            return self._crowd.results()
-        except EndedEarlyError as error:
-            raise EndedEarlyError(f"{error}; run it again") from None
-
-    def _best(self, number: int, done: Done[Answer]) -> Answer | None:
-        """The answer; None if it is compiled once more."""
-        answer = self._answer(number, done)
-        taken = [*self._taken.pop(number, ()), answer]
-        if answer.state == "ok" and len(taken) < self.plan.repeats:
-            self._taken[number] = taken
-            self._crowd.submit(number, self._asked[number])
-            return None
-        del self._asked[number]
-        return answer if answer.state != "ok" else min(taken, key=lambda each: each.seconds)
-
     def _settings(self, number: int) -> list[tuple[str, str]]:
         return [*self._asked[number].items()]
 
     def _limit(self, number: int) -> float:
-        """Seconds that what was asked may take."""
-        return self.plan.limits.seconds(self._base)
+        """Seconds that what was asked may take, all of its compilations together."""
+        return self.plan.limits.seconds(self._base, self.plan.repeats)
 
     def _answer(self, number: int, done: Done[Answer]) -> Answer:
         lines = done.printed.splitlines()[-_LINES:]
@@ -330,7 +313,8 @@ def compile_one(plan: Plan, options: Options) -> Answer:
     job = plan.job
     try:
         with OptionContext(options, image=job.image):
-            result, read = _recorded(job, plan.noted) if plan.noted else (compile_unchecked(job), None)
+            first, read = _recorded(job, plan.noted) if plan.noted else (compile_unchecked(job), None)
+            result = _fastest(first, job, plan.repeats - 1)
     except OptctxError as error:
         return Answer("failed", error=str(error))
     if result.error is not None:
@@ -344,6 +328,12 @@ def compile_one(plan: Plan, options: Options) -> Answer:
         code=result.code if plan.output else b"",
         read=read,
     )
+
+
+def _fastest(first: Result, job: Job, more: int) -> Result:
+    """Compile so many times more. Return a result without output, or else the one that took least."""
+    results = [first, *(compile_unchecked(job) for _ in range(more))]
+    return min(results, key=lambda each: (each.error is None, each.seconds))
 
 
 def _recorded(job: Job, noted: tuple[str, ...]) -> tuple[Result, frozenset[str] | None]:

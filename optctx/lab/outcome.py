@@ -49,10 +49,12 @@ class Limits:
         """Compilations at once."""
         return self.jobs or len(os.sched_getaffinity(0))
 
-    def seconds(self, base: float | None = None) -> float:
-        """What a compilation may take where the base takes `base` seconds; None if that is not known."""
+    def seconds(self, base: float | None = None, times: int = 1) -> float:
+        """What a compilation, or so many in a row, may take where the base takes `base` seconds; None if that
+        is not known.
+        """
         usual = _BASE if base is None else max(_LEAST, base * _TIMES_BASE)
-        found = usual if self.timeout is None else self.timeout
+        found = times * (usual if self.timeout is None else self.timeout)
         return found if self.most is None else min(found, self.most)
 
     def within(self, seconds: float | None) -> Limits:
@@ -81,13 +83,13 @@ class Answer:
         return {"size": self.object_size, "instructions": self.instructions, "compile-time": self.seconds}
 
 
-def trial_of(answer: Answer, number: int, options: Mapping[str, str], goal: Goal | None = None) -> Trial:
+def trial_of(answer: Answer, options: Mapping[str, str], goal: Goal | None = None) -> Trial:
     """The trial of a compilation. `goal`: of `Answer.figures`, the one that it is compared by."""
     if answer.state != "ok":
-        return Trial(number, options, answer.state, error=answer.error)
+        return Trial(answer.number, options, answer.state, error=answer.error)
     figure = None if goal is None else float(answer.figures[goal.name])
     found = {"digest": answer.digest, "size": answer.object_size, "instructions": answer.instructions}
-    return Trial(number, options, "ok", figure, answer.seconds, attributes=found)
+    return Trial(answer.number, options, "ok", figure, answer.seconds, attributes=found)
 
 
 def verified(trial: Trial, reference: Result) -> Trial:

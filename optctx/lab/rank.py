@@ -16,11 +16,10 @@ from optctx import current
 from optctx.compiling import FreshProcess, Job
 from optctx.errors import EndedEarlyError, Interrupted, OptctxError
 from optctx.lab.candidates import Candidate, Chosen, NotTried, choose, given_values
-from optctx.lab.experiment import BASE, Experiment, Options, Plan, make_plan
+from optctx.lab.experiment import Experiment, Options, Plan, make_plan
 from optctx.lab.outcome import Answer, Limits, trial_of
-from optctx.lab.space import Choices, Dimension
 from optctx.lab.tables import ends_of
-from optctx.lab.trial import Goal, Trial, Trials, goal_named, identity_of, open_trials
+from optctx.lab.trial import Goal, Trial, goal_named
 from optctx.wording import counted
 
 
@@ -109,7 +108,6 @@ def rank(
     trials: int | None = None,
     seconds: float | None = None,
     limits: Limits = Limits(),  # noqa: B008  frozen
-    keep: str | None = None,
     progress: Callable[[int], None] = lambda total: None,
 ) -> Ranking:
     """Find which of the options that LLVM reads for `job` change the output when they are changed.
@@ -132,20 +130,18 @@ def rank(
         seconds: The most seconds of this run. No compilation takes longer, the first ones neither; what runs
             at the end is finished.
         limits: What compilations may take, and how many run at once.
-        keep: A file that each trial is appended to as soon as it ends (design/trials.md). Trials of the same
-            ranking that it has already are not compiled again.
         progress: Called with the number of values each time that one more is known.
 
     Raises:
         OptctxError: LLVM refuses the module, the pipeline or the target; a pattern matches no option; there
-            is nothing to try; the file is of something else; or the compilations cannot be trusted, because
+            is nothing to try; or the compilations cannot be trusted, because
             the base comes out otherwise in a fresh process than inside a context (of function attributes
             "optctx", for instance), or after the trials than before.
         UnknownOptionError: A name is not that of an option.
         OptionValueError: A process-wide value has no text form.
         ScopeError: As for `current`.
         Interrupted: Ctrl-C while trials run, a KeyboardInterrupt. Its `partial` is the ranking so far.
-        EndedEarlyError: The helper process is killed, or the file cannot be written; also with a `partial`.
+        EndedEarlyError: The helper process is killed; also with a `partial`.
     """
     began, goal, image = time.monotonic(), goal_named(by), job.image
     given, base = given_values(values, image), current(image)
@@ -160,26 +156,16 @@ def rank(
         base_trial = _base(experiment, plan, goal)
         reads = {each.name: each for each in experiment.recorded().read}
         chosen = choose(reads, image, only=only, values=given)
-        space = [Dimension(each.option, Choices(tuple(each.values))) for each in chosen.candidates]
-        identity = identity_of(
-            "rank",
-            plan.job,
-            (plan.arguments, plan.attributes),
-            space=[str(each) for each in space],
-            goal=f"{goal.name}: {goal.direction}",
-        )
-        with open_trials(keep, identity) as file:
-            run = _Rank(plan, goal, chosen, len(reads), experiment, file, base_trial)
-            run.take()
-            run.most, run.deadline = trials, None if seconds is None else began + seconds
-            try:
-                run.go(progress)
-            except KeyboardInterrupt:
-                raise Interrupted(run.ranking("because it was interrupted")) from None
-            except EndedEarlyError as error:
-                error.partial = run.ranking("because it could not go on")
-                raise
-            return run.ranking(run.ended)
+        deadline = None if seconds is None else began + seconds
+        run = _Rank(goal, chosen, len(reads), experiment, base_trial, trials, deadline)
+        try:
+            run.go(progress)
+        except KeyboardInterrupt:
+            raise Interrupted(run.ranking("because it was interrupted")) from None
+        except EndedEarlyError as error:
+            error.partial = run.ranking("because it could not go on")
+            raise
+        return run.ranking(run.ended)
 
 
 def _base(experiment: Experiment, plan: Plan, goal: Goal) -> Trial:
@@ -193,7 +179,7 @@ def _base(experiment: Experiment, plan: Plan, goal: Goal) -> Trial:
     if found.error is not None:
         raise OptctxError(f"cannot compile the base: {found.error}" if found.died else found.error)
     answer = experiment.compile_base()
-    base = trial_of(answer, BASE, {}, goal)
+    base = trial_of(answer, {}, goal)
     if (base.digest, answer.instructions) != (hashlib.sha256(found.code).hexdigest(), found.instructions):
         raise OptctxError(
             "cannot try other values: inside a context this module compiles otherwise than in a fresh "
@@ -204,17 +190,14 @@ def _base(experiment: Experiment, plan: Plan, goal: Goal) -> Trial:
 
 @dataclass
 class _Rank:
-    plan: Plan
     goal: Goal
     chosen: Chosen
     read: int
     experiment: Experiment
-    file: Trials
     base: Trial
-    waiting: deque[int] = field(default_factory=deque)  # numbers of values to compile
-    spare: dict[str, list[int]] = field(default_factory=dict)  # and those that come if no other has output
-    most: int | None = None
-    deadline: float | None = None
+    most: int | None
+    deadline: float | None
+    trials: dict[int, Trial] = field(default_factory=dict)  # that have ended, by number
     compiled: int = 0
     under_way: int = 0
     ended: str = ""
@@ -226,29 +209,15 @@ class _Rank:
         self.numbers: dict[str, list[int]] = {each.option: [] for each in self.chosen.candidates}
         for number, (candidate, _) in enumerate(self.values):
             self.numbers[candidate.option].append(number)
-
-    def take(self) -> None:
-        """Go on with the trials of the file. Raises OptctxError for one that is not of this ranking."""
-        for number, trial in self.file.ended.items():
-            own = self.values[number] if number < len(self.values) else None
-            if own is None or trial.options != {own[0].option: own[1]}:
-                raise OptctxError(
-                    f"cannot resume: trial {number} of the file is not of this ranking; name another file"
-                )
-        for candidate in self.chosen.candidates:
-            numbers = self.numbers[candidate.option]
-            wanted, spare = (
-                [number for number in part if number not in self.file.ended]
-                for part in (numbers[: candidate.wanted], numbers[candidate.wanted :])
-            )
-            self.waiting.extend(wanted)
-            self.spare[candidate.option] = spare
-            if not wanted:
-                self._try_another(candidate)
-        self.waiting = deque(sorted(self.waiting))
+        # Those that come if no other one has output, and those to compile.
+        self.spare = {
+            each.option: self.numbers[each.option][each.wanted :] for each in self.chosen.candidates
+        }
+        spare = {number for numbers in self.spare.values() for number in numbers}
+        self.waiting = deque(number for number in range(len(self.values)) if number not in spare)
 
     def _known(self, option: str) -> list[Trial]:
-        return [self.file.ended[number] for number in self.numbers[option] if number in self.file.ended]
+        return [self.trials[number] for number in self.numbers[option] if number in self.trials]
 
     def _try_another(self, candidate: Candidate) -> None:
         """Compile one more value of an option if those before say too little."""
@@ -262,11 +231,11 @@ class _Rank:
         with closing(self.experiment.trials(self._more, self._made)) as found:
             for trial in found:
                 self.under_way -= 1
-                self.file.append(trial)
+                self.trials[trial.number] = trial
                 self._try_another(self.values[trial.number][0])
-                progress(len(self.file.ended) + len(self.waiting) + self.under_way)
+                progress(len(self.trials) + len(self.waiting) + self.under_way)
         answer = self.experiment.compile_base()
-        again = trial_of(answer, BASE, {}, self.goal)
+        again = trial_of(answer, {}, self.goal)
         if again.state != "ok" or changes(again, self.base):
             raise OptctxError(
                 "cannot trust the trials: after them the base came out otherwise "
@@ -292,7 +261,7 @@ class _Rank:
 
     def _made(self, answer: Answer) -> Trial:
         candidate, value = self.values[answer.number]
-        return trial_of(answer, answer.number, {candidate.option: value}, self.goal)
+        return trial_of(answer, {candidate.option: value}, self.goal)
 
     def ranking(self, ended: str) -> Ranking:
         """The results so far: the largest effect first, equal ones in order of name."""

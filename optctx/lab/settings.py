@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
-import numbers
 from collections.abc import Callable, Collection
-from typing import Any, Generic, TypeVar
+from typing import Any, TypeVar
 
 from optctx.errors import OptctxError, shown
 
@@ -28,7 +27,7 @@ def setting(
     positional: bool = False,
     several: bool = False,
     options: bool = False,
-    read: Callable[[str], Any] | None = None,
+    read: Callable[[Any], Any] | None = None,
     **more: Any,
 ) -> Any:
     """A field of a record of settings. `help` may name the default as %(default)s.
@@ -38,9 +37,8 @@ def setting(
         positional: It stands on the command line without a flag.
         several: The option can be repeated, and the field is a tuple.
         options: Its value is options of LLVM or of clang, which begin with a dash.
-        read: Makes the value of the text on a command line, and raises argparse.ArgumentTypeError; without it
-            the field is a text, or a flag without a value where it is False. A `Number` judges values from
-            elsewhere as well.
+        read: Makes the value of the text on a command line, and judges one that Python gives (`checked`). It
+            raises UnfitError. Without it the field is a text, or a flag without a value where it is False.
         more: For argparse: `metavar`, `choices`, `nargs`.
     """
     given: dict[str, Any] = {"help": help, "type": read, **more}
@@ -64,41 +62,28 @@ def group(record: type, *leave_out: str) -> Any:
     return dataclasses.field(default_factory=record, metadata={"group": (record, leave_out)})
 
 
-@dataclasses.dataclass(frozen=True)
-class Number(Generic[N]):
-    """Reads a number for argparse, and judges one that Python gives. `words`: which numbers fit."""
-
-    kind: type[N]
-    words: str
-    fits: Callable[[N], bool]
-
-    def __call__(self, text: str) -> N:
-        """Read it. Raises argparse.ArgumentTypeError."""
-        try:
-            found = self.kind(text)
-            problem = self._problem(found)
-        except ValueError:
-            problem = self.words
-        if problem:
-            raise argparse.ArgumentTypeError(f"expected {problem}, found {text!r}")
-        return found
-
-    def check(self, value: Any) -> None:
-        """Raise OptctxError for a value that does not fit, or is no number. None is no value."""
-        kind = numbers.Integral if self.kind is int else numbers.Real
-        problem = self._problem(value) if isinstance(value, kind) else self.words
-        if value is not None and problem:
-            raise OptctxError(f"expected {problem}, found {shown(value)}")
-
-    def _problem(self, value: Any) -> str:
-        """What would fit instead; "" for a number that fits."""
-        if not self.fits(value):
-            return self.words
-        return f"at most {_MOST:,}" if value > _MOST else ""
+class UnfitError(OptctxError, argparse.ArgumentTypeError):
+    """A value is not one that a setting takes: argparse names the flag before the message."""
 
 
-positive = Number(int, "a whole number, 1 or more", lambda found: found >= 1)
-seconds = Number(float, "seconds above 0, such as 2.5", lambda found: 0 < found < float("inf"))
+def _number(kind: type[N], value: Any, fits: Callable[[N], bool], words: str) -> N:
+    try:
+        found = kind(value)
+        if fits(found) and (isinstance(value, str) or found == value):
+            return found
+    except (TypeError, ValueError, OverflowError):
+        pass
+    raise UnfitError(f"expected {words}, found {shown(value)}")
+
+
+def positive(value: Any) -> int:
+    """Read a whole number above 0, from a command line or from Python. Raises UnfitError."""
+    return _number(int, value, lambda found: 0 < found <= _MOST, "a whole number, 1 or more")
+
+
+def seconds(value: Any) -> float:
+    """Read seconds above 0, from a command line or from Python. Raises UnfitError."""
+    return _number(float, value, lambda found: 0 < found <= _MOST, "seconds above 0, such as 2.5")
 
 
 def add_flags(parser: argparse.ArgumentParser, record: type, leave_out: Collection[str] = ()) -> None:
@@ -137,7 +122,7 @@ def taken(arguments: argparse.Namespace, record: type[R]) -> R:
 def checked(record: R) -> R:
     """The record itself. Raises OptctxError for a value that its setting refuses."""
     for field in dataclasses.fields(record):  # type: ignore[arg-type]
-        read = field.metadata.get("given", {}).get("type")
-        if isinstance(read, Number):
-            read.check(getattr(record, field.name))
+        read, value = field.metadata.get("given", {}).get("type"), getattr(record, field.name)
+        if read is not None and value is not None:
+            read(value)
     return record

@@ -5,10 +5,8 @@ from __future__ import annotations
 import itertools
 import math
 import re
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from optctx import OptionContext, registry
 from optctx.compiling import Image
@@ -45,15 +43,15 @@ class Integers:
     @property
     def ends(self) -> tuple[str, ...]:
         """What LLVM judges."""
-        return tuple(dict.fromkeys((str(self.low), str(self.low + (self.count - 1) * self.step))))
+        return tuple(dict.fromkeys((str(self.low), str(self.last))))
+
+    @property
+    def last(self) -> int:
+        """The largest value, which may be below `high`."""
+        return self.low + (self.count - 1) * self.step
 
     def each(self) -> Iterator[Value]:
         return iter(range(self.low, self.high + 1, self.step))
-
-    def distribution(self) -> tuple[str, dict[str, Any]]:
-        """What Optuna calls these values, and the arguments that describe them."""
-        ends = {"low": self.low, "high": self.low + (self.count - 1) * self.step}
-        return "Int", {**ends, "step": self.step, "log": self.log}
 
     def __str__(self) -> str:
         step = f":step={self.step}" if self.step != 1 else ""
@@ -76,9 +74,6 @@ class Choices:
 
     def each(self) -> Iterator[Value]:
         return iter(self.texts)
-
-    def distribution(self) -> tuple[str, dict[str, Any]]:
-        return "Categorical", {"choices": self.texts}
 
     def __str__(self) -> str:
         return ",".join(self.texts)
@@ -141,17 +136,10 @@ class Space:
                     f"{targets[target]!r} and {each.name!r} are the same option; take one of them out"
                 )
 
-    def points(self, most: int | None = None) -> list[dict[str, Value]]:
-        """Every point, or the first `most`; the last dimension changes fastest."""
-        # Points of the dimensions up to each, from which `most` of all come; the last dimension's first.
-        enough = [sys.maxsize if most is None else most]
-        for each in reversed(self.dimensions[1:]):
-            enough.append(-(-enough[-1] // each.values.count))
-        points: list[dict[str, Value]] = [{}]
-        for each in self.dimensions:
-            longer = ({**point, each.name: value} for point in points for value in each.values.each())
-            points = list(itertools.islice(longer, enough.pop()))
-        return points
+    def points(self) -> list[dict[str, Value]]:
+        """Every point; the last dimension changes fastest."""
+        values = itertools.product(*(each.values.each() for each in self.dimensions))
+        return [dict(zip(self.names, each, strict=True)) for each in values]
 
     def texts(self) -> list[str]:
         """As `parse_space` reads them."""

@@ -11,12 +11,11 @@ from itertools import islice
 
 from optctx import OptionContext
 from optctx.compiling import Job
-from optctx.errors import Interrupted, OptctxError
+from optctx.errors import EndedEarlyError, Interrupted, OptctxError
 from optctx.lab.experiment import BASE, Experiment, Options, Plan, make_plan
 from optctx.lab.outcome import Answer, Limits, trial_of
-from optctx.lab.settings import positive
 from optctx.lab.space import DEFAULT, Space, Value, overrides_of, parse_space
-from optctx.lab.trial import Goal, Trial, Trials, goal_named, identity_of, open_trials
+from optctx.lab.trial import Goal, Trial, goal_named
 
 # Each takes 10 KB and some milliseconds: in total a gigabyte, and minutes to hours.
 MOST_TRIALS = 100_000
@@ -28,11 +27,9 @@ def sweep(
     space: Space | Sequence[str],
     *,
     by: str = "size",
-    trials: int | None = None,
     verify: bool = False,
     baseline: bool = False,
     limits: Limits = Limits(),  # noqa: B008  frozen
-    keep: str | None = None,
     on_trial: Callable[[Trial], None] = lambda trial: None,
     printed: Counter[str] | None = None,
     progress: Callable[[int], None] = lambda total: None,
@@ -52,18 +49,13 @@ def sweep(
         space: The options to vary, as `parse_space` makes it or reads it: `["unroll-count=1,2,4"]`.
         by: What trials are compared by: "size" (bytes of the object), "instructions" (of
             IR) or "compile-time" (seconds), with ":max" if larger is better.
-        trials: How many combinations of the grid to compile, the first ones. Without it, a grid of more than
-            100,000 is refused.
         verify: Compile each combination once more in a fresh process with process-wide options, and compare.
             That happens in batches, so it does not disturb the times of the trials. Combinations that timed
             out are not verified. If a fresh process cannot compile, the trial's `difference` says why, and
             its `agrees` stays None.
         baseline: Begin with a trial in which no option of the space is set. Its number is -1.
         limits: What compilations may take, and how many run at once.
-        keep: A file that each trial is appended to as soon as it ends (design/trials.md). Trials of the same
-            sweep that it has already are not compiled again.
-        on_trial: Called on this thread with the trials of the file, and then with each one as soon as it
-            ends. The baseline is left out.
+        on_trial: Called on this thread with each trial as soon as it ends. The baseline is left out.
         printed: Counts each line that LLVM prints, except in combinations that crash or time out.
         progress: Called after each compilation and each verification with the number of them.
 
@@ -71,52 +63,41 @@ def sweep(
         The trials by their number, which is the place in the grid.
 
     Raises:
-        OptctxError: There are too many combinations; several settings are refused; LLVM refuses the module,
-            the pipeline or the target; or the file is of something else. Nothing was compiled. Also
-            raised during the sweep if the helper process is killed, or if the file cannot be written.
+        OptctxError: There are more than 100,000 combinations; several settings are refused; or LLVM refuses
+            the module, the pipeline or the target. Nothing was compiled.
         UnknownOptionError, OptionValueError, ProcessWideOptionError: One setting is refused. Nothing was
             compiled.
         Interrupted: Ctrl-C, a KeyboardInterrupt. Its `partial` has the trials that have ended.
+        EndedEarlyError: The helper process is killed; also with a `partial`.
     """
-    if trials is not None:
-        positive.check(trials)
     with Experiment() as experiment:  # it starts while the settings are judged
         if isinstance(space, Space):
             space.check(job.image)
         else:
             space = parse_space(space, image=job.image)
-        grid = _grid(space, trials)
+        _check_count(space)
         goal, base = goal_named(by), OptionContext(image=job.image)
         plan = make_plan(job, limits, base)
-        identity = identity_of(
-            "sweep",
-            plan.job,
-            (plan.arguments, plan.attributes),
-            space=space.texts(),
-            goal=f"{goal.name}: {goal.direction}",
-            verify=verify,
-        )
-        with open_trials(keep, identity) as file:
-            run = _Sweep(plan, goal, space, grid, file, Counter() if printed is None else printed)
-            run.take(on_trial)
-            try:
-                run.go(experiment, baseline, base if verify else None, on_trial, progress)
-            except KeyboardInterrupt:
-                raise Interrupted(run.found()) from None
-            return run.found()
+        run = _Sweep(plan, goal, space, space.points(), Counter() if printed is None else printed)
+        try:
+            run.go(experiment, baseline, base if verify else None, on_trial, progress)
+        except KeyboardInterrupt:
+            raise Interrupted(run.found()) from None
+        except EndedEarlyError as error:
+            error.partial = run.found()
+            raise
+        return run.found()
 
 
-def _grid(space: Space, trials: int | None) -> list[dict[str, Value]]:
-    """The points to compile. Raises OptctxError if there are too many."""
-    grid = space.points(MOST_TRIALS + 1 if trials is None else trials)
-    if trials is None and len(grid) > MOST_TRIALS:
+def _check_count(space: Space) -> None:
+    """Raise OptctxError if there are too many points."""
+    if space.count > MOST_TRIALS:
         sizes = " x ".join(str(each.values.count) for each in space.dimensions[:_SIZES_SHOWN])
         more = " x ..." if len(space.dimensions) > _SIZES_SHOWN else ""
         raise OptctxError(
             f"cannot compile {_number(space.count)} combinations ({sizes}{more}), the limit is "
-            f"{MOST_TRIALS:,}; give fewer values, or say how many of them with --trials (trials=)"
+            f"{MOST_TRIALS:,}; give fewer values"
         )
-    return grid
 
 
 def _number(count: float) -> str:
@@ -126,31 +107,14 @@ def _number(count: float) -> str:
 
 @dataclass
 class _Sweep:
-    """What each number of a trial stands for, and the trials that have ended."""
+    """What each number of a trial stands for, and the trials that have ended, by number."""
 
     plan: Plan
     goal: Goal
     space: Space
     grid: list[dict[str, Value]]
-    file: Trials
     printed: Counter[str]
-    done: dict[int, Trial] = field(default_factory=dict)
-    baseline: list[Trial] = field(default_factory=list)
-    left: list[int] = field(default_factory=list)
-
-    def take(self, on_trial: Callable[[Trial], None]) -> None:
-        """Go on with the trials of the file. Raises OptctxError for one that is not of this sweep."""
-        for number in range(len(self.grid)):
-            trial = self.file.ended.get(number)
-            if trial is None:
-                self.left.append(number)
-                continue
-            if trial.options != self.options(number):
-                raise OptctxError(
-                    f"cannot resume: trial {number} of the file is not of this sweep; name another file"
-                )
-            self.done[number] = trial
-            on_trial(trial)
+    ended: dict[int, Trial] = field(default_factory=dict)
 
     def go(
         self,
@@ -160,15 +124,13 @@ class _Sweep:
         on_trial: Callable[[Trial], None],
         progress: Callable[[int], None],
     ) -> None:
-        """Compile what is not done."""
-        if not self.left and not baseline:
-            return
+        """Compile the grid."""
         experiment.prepare(self.plan)
         base = experiment.compile_base()
         if baseline:
-            self.baseline = [self._trial(base)]
-        steps = len(self.left) * (1 if verify is None else 2)
-        waiting = iter(self.left)
+            self.ended[BASE] = self._trial(base)
+        steps = len(self.grid) * (1 if verify is None else 2)
+        waiting = iter(range(len(self.grid)))
 
         def made(answer: Answer) -> Trial:
             progress(steps)
@@ -183,13 +145,12 @@ class _Sweep:
             for trial in found:
                 if verify is not None:
                     progress(steps)
-                self.done[trial.number] = trial
+                self.ended[trial.number] = trial
                 on_trial(trial)
-                self.file.append(trial)
 
     def found(self) -> list[Trial]:
         """What there is so far, in order."""
-        return [*self.baseline, *(self.done[number] for number in sorted(self.done))]
+        return [self.ended[number] for number in sorted(self.ended)]
 
     def options(self, number: int) -> dict[str, str]:
         """What a trial sets."""
@@ -197,4 +158,4 @@ class _Sweep:
         return {name: str(value) for name, value in point.items()}
 
     def _trial(self, answer: Answer) -> Trial:
-        return trial_of(answer, answer.number, self.options(answer.number), self.goal)
+        return trial_of(answer, self.options(answer.number), self.goal)

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from optctx.children.death import ENDS
 from optctx.lab.space import DEFAULT
-from optctx.lab.trial import Goal, Trial
-from optctx.wording import counted, printable
+from optctx.lab.trial import FIGURES, Goal, Trial
+from optctx.wording import printable
 
 if TYPE_CHECKING:
     import rich.table
@@ -63,53 +63,50 @@ def table_of(rows: Iterable[T | None], columns: Mapping[str, Callable[[T], Cell]
     return Table([*columns], cells, **more)
 
 
-def trial_table(trials: Sequence[Trial], goal: Goal | None = None) -> Table:
-    """A table: option values, IR instructions, object size, compile time, digest.
+def trial_table(trials: Sequence[Trial], base: Trial | None, goal: Goal) -> Table:
+    """A table of trials, below their base: figures, how far they are from the base's, digest, options.
 
     It has a column for the verdict of a fresh process if there is one, and for state and error if a trial has
-    no object. The baseline comes first. With `goal`, the best trial is repeated at the end.
+    no object. What is long comes last: options, as `opt` takes them.
     """
-    own, bases = (list(filter(which, trials)) for which in (_is_own, lambda trial: not _is_own(trial)))
-    best = [] if goal is None else _best(own, goal)
-    parts = {"baseline": bases, "": own, "best": best}
-    rows = [row for label, part in parts.items() for row in (*((label, trial) for trial in part), None)]
-    columns: dict[str, Callable[[Trial], Cell]] = {name: _option(name) for name in _options(trials)}
-    columns["IR instructions"] = lambda trial: str(trial.attributes.get("instructions", "-"))
-    columns["object bytes"] = lambda trial: str(trial.attributes.get("size", "-"))
-    columns["ms"] = lambda trial: f"{trial.seconds * 1e3:.1f}" if trial.state == "ok" else "-"
+    columns: dict[str, Callable[[Trial], Cell]] = {
+        "trial": lambda trial: "base" if trial is base else str(trial.number),
+        "IR instructions": lambda trial: str(trial.attributes.get("instructions", "-")),
+        "object bytes": lambda trial: str(trial.attributes.get("size", "-")),
+        "ms": lambda trial: f"{trial.seconds * 1e3:.1f}" if trial.state == "ok" else "-",
+    }
+    if goal.name not in FIGURES:
+        heading = goal.unit or goal.name
+        columns[heading] = lambda trial: "-" if trial.figure is None else f"{trial.figure:.6g}"
+    if base is not None:
+        columns["change"] = lambda trial: change_text(trial, base)
+    right = [*columns]
     columns["object"] = lambda trial: trial.digest[:_DIGEST_SHOWN] or "-"
     if any(trial.agrees is not None or trial.difference for trial in trials):
         columns["fresh process"] = _agreement
     if any(trial.state != "ok" for trial in trials):
         columns["state"] = lambda trial: (trial.state, "" if trial.state == "ok" else "bold red")
         columns["error"] = lambda trial: trial.error
-    right = [*_options(trials), "IR instructions", "object bytes", "ms"]
-    labels: dict[str, Callable[[tuple[str, Trial]], Cell]] = {}
-    if bases or best:
-        labels[""] = lambda row: row[0]
-    labels |= {name: _of_trial(cell) for name, cell in columns.items()}
-    return table_of(rows, labels, right=right, ruled=True)
+    columns["options"] = lambda trial: settings_text(trial.options)
+    above = [] if base is None else [base, None]
+    return table_of([*above, *trials], columns, right=right, ruled=True)
 
 
-def _of_trial(cell: Callable[[Trial], Cell]) -> Callable[[tuple[str, Trial]], Cell]:
-    return lambda row: cell(row[1])
+def best_text(trials: Sequence[Trial], goal: Goal, options: Mapping[str, str], *notes: str) -> str:
+    """Say what is best by a goal: options, and notes on them. `trials`: of which it may tie with others."""
+    settings, words = settings_text(options) or "no options", ", ".join(filter(None, notes))
+    best = goal.best_of(trials)
+    ties = sum(trial.figure == best.figure for trial in trials) if best is not None else 0
+    words += f"{'; ' if words else ''}{ties} trials tie" if ties > 1 and not goal.confirmed else ""
+    return f"by {goal.name}: {settings}{words and f' ({words})'}"
 
 
-def summary(trials: Sequence[Trial], goal: Goal | None) -> list[str]:
-    """Lines with the best trial, and with how the trials ended."""
-    base = next((trial for trial in trials if not _is_own(trial)), None)
-    own = list(filter(_is_own, trials))
-    lines = []
-    for trial in [] if goal is None else _best(own, goal):
-        assert goal is not None
-        change = _change(trial, base)
-        same = sum(each.figure == trial.figure for each in own) - 1
-        others = f"; {counted(same, 'other is', 'others are')} as good" if same else ""
-        settings = settings_text(trial.options) or "no options"
-        lines.append(f"best by {goal.unit}: {settings}{change}{others}")
-    objects = len({trial.digest for trial in own if trial.digest})
-    counts = [counted(len(own), "combination"), counted(objects, "different object"), *ends_of(own)]
-    return [*lines, ", ".join(counts)]
+def change_text(trial: Trial, base: Trial | None) -> str:
+    """How far its figure is from the base's: "-12.3%"; "" if there is none to compare with."""
+    if base is None or trial is base or not base.figure or trial.figure is None:
+        return ""
+    change = (trial.figure - base.figure) / abs(base.figure)
+    return f"{change:+.1%}" if change else "as the base"
 
 
 def ends_of(trials: Iterable[Trial]) -> list[str]:
@@ -128,35 +125,7 @@ def percent(change: float) -> str:
     return f"{change:+.1%}" if change else "0"
 
 
-def _is_own(trial: Trial) -> bool:
-    """Whether it is no baseline."""
-    return trial.number >= 0
-
-
-def _option(name: str) -> Callable[[Trial], str]:
-    return lambda trial: trial.options.get(name, "")
-
-
-def _options(trials: Sequence[Trial]) -> list[str]:
-    return list(dict.fromkeys(name for trial in trials for name in trial.options))
-
-
-def _best(trials: Sequence[Trial], goal: Goal) -> list[Trial]:
-    """The best trial, if there is one; of equal ones that which sets the fewest options, then the first."""
-    ordered = sorted(trials, key=lambda trial: sum(text != DEFAULT for text in trial.options.values()))
-    best = goal.best_of(ordered)
-    return [] if best is None else [best]
-
-
 def _agreement(trial: Trial) -> Cell:
     if trial.agrees is None:
         return ("not compared", "bold yellow") if trial.difference else "-"
     return ("same", "green") if trial.agrees else ("DIFFERS", "bold red")
-
-
-def _change(trial: Trial, base: Trial | None) -> str:
-    there, here = base and base.figure, trial.figure
-    if not there or here is None:
-        return ""
-    change = here / there - 1
-    return f" ({change:+.1%} against the baseline)" if change else " (as the baseline)"

@@ -69,6 +69,7 @@ from array import array
 def arguments():
     return array("i", range(-50, LENGTH - 50)), LENGTH
 """
+AT_ONCE = "seconds = 1e-3\n"  # for a test in which no figure counts
 HASHED = """
 def arguments():
     return bytearray(range(256)) * 2, 512

@@ -7,12 +7,14 @@ import pathlib
 from typing import Any
 
 import optuna
+from optuna.storages import JournalStorage
+from optuna.storages.journal import JournalFileBackend
+from optuna.trial import TrialState
 
 from optctx import OptionContext
 from optctx.compiling import Job
 from optctx.lab.timing import Kernel, find_kernel, harness_of
 from optctx.lab.tuning import Command, Limits, RunTime, Search, Space, Tuned, parse_space, tune
-from optctx.lab.tuning.studies import Storage, Study
 from tests.support.ir_texts import SCALE
 
 TINY = "define i32 @f(i32 %a) {\n  %b = add i32 %a, 1\n  ret i32 %b\n}\n"
@@ -117,11 +119,8 @@ def tuned_by_time(folder: pathlib.Path, **settings: Any) -> Tuned:
 
 def kept(file: pathlib.Path, name: str = "optctx") -> int:
     """Trials that have ended, in a study of Optuna's in a file."""
-    storage = Storage(str(file))
-    try:
-        if storage.identity(name) is None:  # not made yet
-            return 0
-        study = storage.do(lambda: optuna.load_study(study_name=name, storage=storage._opened()))
-        return len(Study(storage, study).trials())
-    finally:
-        storage.close()
+    storage = JournalStorage(JournalFileBackend(str(file)))
+    if name not in optuna.get_all_study_names(storage):  # not made yet
+        return 0
+    study = optuna.load_study(study_name=name, storage=storage)
+    return len(study.get_trials(states=(TrialState.COMPLETE, TrialState.PRUNED)))

@@ -1,6 +1,6 @@
 """What a command prints: text for people through one escape, JSON for programs, and what LLVM has printed.
 
-`say`, `show`, `note` and `complain` keep what a module says on one line that does nothing to a terminal. What
+`say`, `show` and `complain` keep what a module says on one line that does nothing to a terminal. What
 LLVM prints on the descriptor of standard error comes at the end, as complaints.
 """
 
@@ -13,7 +13,7 @@ import os
 import sys
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from typing import Any, TextIO
 
 import msgspec
@@ -22,13 +22,13 @@ from rich.progress import (
     BarColumn,
     MofNCompleteColumn,
     Progress,
-    ProgressColumn,
     TextColumn,
     TimeRemainingColumn,
 )
 from rich.text import Text
 
 from optctx.children.death import printed_to
+from optctx.errors import EndedEarlyError, Interrupted
 from optctx.lab.tables import Table
 from optctx.wording import counted, printable
 
@@ -36,18 +36,6 @@ _WIDE = 1000  # characters; tables are no wider than they need to be
 _LONGEST = 4000  # characters of an error
 _LINES = 20  # of LLVM that are repeated
 _END = 500  # characters from the end of an error that is cut
-
-
-class _Talk:
-    """How much is printed beside the result."""
-
-    quiet = False
-    verbose = False
-
-
-def talk(*, quiet: bool, verbose: bool) -> None:
-    """Print results and errors only, or all that LLVM prints, until it is called again."""
-    _Talk.quiet, _Talk.verbose = quiet, verbose
 
 
 @contextlib.contextmanager
@@ -73,11 +61,10 @@ def apart() -> Iterator[None]:
         os.dup2(kept, 2)
         os.close(memory)
         os.close(kept)
-        talk(quiet=False, verbose=False)
 
 
 def _warning(message: object, *about: object, **more: object) -> str:
-    return "" if _Talk.quiet else f"optctx: warning: {_one_line(str(message))}\n"
+    return f"optctx: warning: {_one_line(str(message))}\n"
 
 
 def say(*lines: str) -> None:
@@ -108,57 +95,60 @@ def complain(text: str) -> None:
         print(f"optctx: {_one_line(text)}", file=sys.stderr, flush=True)
 
 
-def note(text: str) -> None:
-    """Print one line on standard error that `--quiet` leaves out."""
-    if not _Talk.quiet:
-        complain(text)
-
-
 def complain_printed(printed: Counter[str]) -> None:
     """Print on standard error which lines LLVM printed how often, the most frequent ones first."""
-    most = len(printed) if _Talk.verbose else _LINES
-    for line, count in printed.most_common(most):
-        note(f"LLVM printed {counted(count, 'time')}: {line}")
-    if len(printed) > most:
-        note(f"LLVM printed {counted(len(printed) - most, 'other line')}; -v shows them")
+    for line, count in printed.most_common(_LINES):
+        complain(f"LLVM printed {counted(count, 'time')}: {line}")
+    if len(printed) > _LINES:
+        complain(f"LLVM printed {counted(len(printed) - _LINES, 'other line')}")
 
 
 @contextlib.contextmanager
-def progress_bar(
-    what: str = "compiling", columns: Sequence[ProgressColumn] | None = None
-) -> Iterator[Callable[..., None]]:
+def progress_bar(what: str = "compiling") -> Iterator[Callable[[int | None], None]]:
     """Show on standard error how much is done, if that is a terminal.
 
-    Yields a function to call after each step, on any thread, with the total number of them, and with texts by
-    name for `columns`, by default the time left.
+    Yields a function to call after each step, on any thread, with the total number of them if it is known.
     """
     console = _console(sys.stderr)
-    if _Talk.quiet or not console.is_terminal:
-        yield lambda total, **texts: None
+    if not console.is_terminal:
+        yield lambda total: None
         return
     with Progress(
         TextColumn(what, markup=False),
         BarColumn(),
         MofNCompleteColumn(),
-        *([TimeRemainingColumn()] if columns is None else columns),
+        TimeRemainingColumn(),
         console=console,
         transient=True,
         redirect_stdout=False,  # rich would act on the escapes in what is printed until then
         redirect_stderr=False,
     ) as shown:
-        task = shown.add_task("", total=None, best="")
-        yield lambda total, **texts: shown.update(task, total=total, advance=1, **texts)
+        task = shown.add_task("", total=None)
+        yield lambda total: shown.update(task, total=total, advance=1)
 
 
 @contextlib.contextmanager
 def status() -> Iterator[Any]:
     """A function that shows what is under way on standard error, if that is a terminal."""
     console = _console(sys.stderr)
-    if _Talk.quiet or not console.is_terminal:
+    if not console.is_terminal:
         yield lambda text: None
         return
     with console.status("") as shown:
         yield lambda text: shown.update(Text(printable(text)))
+
+
+@contextlib.contextmanager
+def partly(show: Callable[[Any], str]) -> Iterator[None]:
+    """Have work that ends early print what it has found. `show`: prints that, and says how far it came."""
+    try:
+        yield
+    except Interrupted as interrupt:
+        raise KeyboardInterrupt(f"interrupted{show(interrupt.partial)}") from None
+    except EndedEarlyError as error:
+        if error.partial:
+            show(error.partial)
+        raise
 
 
 def _console(stream: TextIO, **more: Any) -> Console:

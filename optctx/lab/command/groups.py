@@ -151,21 +151,6 @@ class Try:
 
 
 @dataclass(frozen=True)
-class Keep:
-    """Where an experiment is kept as it goes on."""
-
-    title: ClassVar[str] = "kept trials"
-    keep: str | None = setting(
-        None, "append each trial to FILE as soon as it ends, and go on with those in it", metavar="FILE"
-    )
-
-    def interrupted(self, after: str, any_kept: bool = True) -> str:
-        """What is said after Ctrl-C. `after`: how much there is by then."""
-        kept = f"; {self.keep} keeps them: the same command goes on" if self.keep and any_kept else ""
-        return f"interrupted after {after}{kept}"
-
-
-@dataclass(frozen=True)
 class Out:
     """How a result is printed."""
 

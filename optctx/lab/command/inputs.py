@@ -9,7 +9,7 @@ import subprocess
 
 from optctx.compiling import Job, check_readable, why_passes_skip
 from optctx.errors import OptctxError, shown
-from optctx.lab.command.console import note
+from optctx.lab.command.console import complain
 from optctx.lab.program import SOURCES
 
 BITCODE = (b"BC\xc0\xde", b"\xde\xc0\x17\x0b")  # bare, and in a wrapper
@@ -59,7 +59,7 @@ def note_skipped(file: str, job: Job, *, partly: bool = False) -> bool:
     LLVM has read the file before, in a fresh process.
     """
     if why := why_passes_skip(job, partly=partly):
-        note(f"{file}: {why}")
+        complain(f"{file}: {why}")
     return bool(why)
 
 

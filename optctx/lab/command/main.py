@@ -6,7 +6,6 @@ import argparse
 import importlib
 import inspect
 import io
-import itertools
 import math
 import re
 import signal
@@ -20,8 +19,8 @@ from typing import Any
 
 from optctx import __version__
 from optctx.errors import OptctxError, ProcessWideOptionError
-from optctx.lab.command.console import apart, complain, flush, reserve_descriptors, talk
-from optctx.lab.command.parser import Parser, add_talk, unknown_arguments
+from optctx.lab.command.console import apart, complain, flush, reserve_descriptors
+from optctx.lab.command.parser import Parser, unknown_arguments
 from optctx.lab.settings import add_flags, taken
 
 # In the order of the help. What a command takes and does is in a module with its name (see `_add_command`).
@@ -150,7 +149,6 @@ class _Interrupts:
 def _run(argv: Sequence[str] | None) -> int:
     try:
         arguments = parse(sys.argv[1:] if argv is None else argv)
-        talk(quiet=arguments.quiet, verbose=arguments.verbose)
         given = taken(arguments, arguments.command_module.Arguments)
         return arguments.command_module.run(given) or DONE
     finally:  # it may have printed help, or what was found so far
@@ -166,11 +164,7 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
     parser, commands = make_parser(argv[0])
     if argv[0] in COMMANDS:
         argv = [*_joined(argv, commands.choices[argv[0]].of_options)]
-    # argparse would take a word such as -hexagon-... for options of one letter, of which -h prints help.
-    words = itertools.takewhile(lambda argument: argument != "--", argv)
-    unknown = [argument for argument in words if argument.startswith("-h") and argument != "-h"]
-    if not unknown:
-        arguments, unknown = parser.parse_known_args(argv)
+    arguments, unknown = parser.parse_known_args(argv)
     if unknown:
         raise unknown_arguments(commands.choices.get(argv[0], parser), unknown)
     return arguments
@@ -223,5 +217,4 @@ def _add_command(commands: argparse._SubParsersAction[Parser], name: str, module
     example = textwrap.dedent(example)
     command = commands.add_parser(name, help=COMMANDS[name], description=words, example=example)
     add_flags(command, module.Arguments)
-    add_talk(command)
     command.set_defaults(command_module=module)

@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any, NoReturn
 
-from optctx import registry
 from optctx.errors import OptctxError
 
 _WIDTH = 79  # of a description
@@ -56,41 +55,10 @@ class Parser(argparse.ArgumentParser):
         raise UsageError(f"{message}; see `{self.prog} --help`")
 
 
-def add_talk(parser: argparse.ArgumentParser) -> None:
-    """Add what says how much is printed beside the result."""
-    group = parser.add_mutually_exclusive_group()
-    group.add_argument("-q", "--quiet", action="store_true", help="print results and errors only")
-    group.add_argument("-v", "--verbose", action="store_true", help="print all that LLVM prints")
-
-
 def unknown_arguments(parser: Parser, unknown: Sequence[str]) -> UsageError:
-    """The error for arguments that a command does not have, with what to write for an LLVM option.
-
-    `parser`: that of the command.
-    """
-    options = re.findall(r"--[\w-]+", parser.format_usage())
-    for each in unknown:
-        if setting := each.startswith("-") and _setting(each):
-            where = "write" if "--set" in options else "give it to `optctx sweep FILE`:"
-            return UsageError(
-                f"`{parser.prog}` does not take {each!r}: it is an LLVM option; {where} --set {setting}"
-            )
-    first = unknown[0]
-    words = f"`{parser.prog}` does not take {first!r}"
-    if not first.startswith("-"):
+    """The error for arguments that a command does not have. `parser`: that of the command."""
+    words = f"`{parser.prog}` does not take {unknown[0]!r}"
+    if not unknown[0].startswith("-"):
         return UsageError(f"{words}; put quotes around a value that has spaces")
-    return UsageError(f"{words}; see `{parser.prog} --help`")
-
-
-def _setting(argument: str) -> str:
-    """What to write after --set if the argument is an LLVM option; otherwise an empty string."""
-    name, equals, value = argument.lstrip("-").partition("=")
-    try:
-        option = registry().get(name)
-    except OptctxError:  # no LLVM to ask
-        return ""
-    if option is None:
-        return ""
-    if not equals:
-        value = "true" if option.type in ("bool", "boolOrDefault") else "VALUE"
-    return f"{name}={value}"
+    settable = "; an option of LLVM is set by --set NAME=VALUE" if "--set" in parser.format_usage() else ""
+    return UsageError(f"{words}{settable}; see `{parser.prog} --help`")

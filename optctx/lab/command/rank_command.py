@@ -3,18 +3,18 @@ the options by effect. What crashes or never ends is a line of the result. Exit 
 after Ctrl-C, 143 after SIGTERM.
 
     optctx rank kernel.ll --only 'unroll*' --trials 20
-    optctx rank kernel.ll --by instructions --seconds 60 --keep ranking.trials
+    optctx rank kernel.ll --by instructions --seconds 60
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import ClassVar
 
-from optctx.errors import EndedEarlyError, Interrupted
-from optctx.lab.command.console import printed, progress_bar, say, show
-from optctx.lab.command.groups import Base, File, Input, Keep, Out, Try
+from optctx.lab.command.console import partly, printed, progress_bar, say, show
+from optctx.lab.command.groups import Base, File, Input, Out, Try
 from optctx.lab.command.inputs import note_skipped
 from optctx.lab.outcome import Limits
 from optctx.lab.rank import Effect, Ranking, rank
@@ -51,7 +51,6 @@ class Arguments(File):
     base: Base = group(Base)
     varied: Try = group(Try)
     own: Rank = group(Rank)
-    keep: Keep = group(Keep)
     limits: Limits = group(Limits)
     out: Out = group(Out)
 
@@ -61,26 +60,21 @@ def run(given: Arguments) -> None:
     with given.base.context(given.input.image):
         job = given.input.under(given.base).job(given.file)
         note_skipped(given.file, job)
-        try:
-            with progress_bar("values") as step:
-                ranking = rank(
-                    job,
-                    **vars(given.own),
-                    keep=given.keep.keep,
-                    values=given.varied.tries,
-                    limits=given.limits,
-                    progress=step,
-                )
-        except Interrupted as interrupt:
-            partial: Ranking = interrupt.partial
-            print_ranking(partial, given.out)
-            known = f"{len(partial.trials)} of {counted(len(partial.trials) + partial.left, 'value')}"
-            raise KeyboardInterrupt(given.keep.interrupted(known)) from None
-        except EndedEarlyError as error:
-            if error.partial is not None:
-                print_ranking(error.partial, given.out)
-            raise
+        with partly(partial(_so_far, out=given.out)), progress_bar("values") as step:
+            ranking = rank(
+                job,
+                **vars(given.own),
+                values=given.varied.tries,
+                limits=given.limits,
+                progress=step,
+            )
     print_ranking(ranking, given.out)
+
+
+def _so_far(ranking: Ranking, out: Out) -> str:
+    print_ranking(ranking, out)
+    known = len(ranking.trials)
+    return f" after {known} of {counted(known + ranking.left, 'value')}"
 
 
 def print_ranking(ranking: Ranking, out: Out) -> None:
@@ -111,14 +105,12 @@ def _table(ranking: Ranking) -> Table:
 
 
 def _dead(ranking: Ranking) -> Table:
-    """Trials that crashed, timed out or failed. Values that ended alike share a row."""
-    rows: dict[tuple[str, str, str, str], list[str]] = {}
-    for effect, trial in ranking.dead:
-        row = (effect.option, effect.base, trial.state, trial.error)
-        rows.setdefault(row, []).append(trial.options[effect.option])
-    cells = [(*first, ", ".join(values), reason) for (*first, reason), values in rows.items()]
-    whole = ("option", "base", "state")
-    return Table((*whole, "values", "error"), cells)
+    """Trials that crashed, timed out or failed."""
+    rows = [
+        (effect.option, effect.base, trial.options[effect.option], trial.state, trial.error)
+        for effect, trial in ranking.dead
+    ]
+    return Table(("option", "base", "value", "state", "error"), rows)
 
 
 def _not_tried(ranking: Ranking) -> list[str]:

@@ -12,8 +12,8 @@ from __future__ import annotations
 import shlex
 from dataclasses import dataclass, replace
 
-from optctx.errors import Interrupted, OptctxError
-from optctx.lab.command.console import printed, say, status
+from optctx.errors import OptctxError
+from optctx.lab.command.console import partly, printed, say, status
 from optctx.lab.command.groups import Base, File, Input, Out
 from optctx.lab.command.inputs import clang_words
 from optctx.lab.outcome import Limits
@@ -46,12 +46,13 @@ def run(given: Arguments) -> None:
     read = given.input.under(given.base)
     job = replace(read.job(given.file), options=options)
     source = Source(given.file, job, clang=clang_words(read.clang))
-    try:
-        with status() as tell:
-            found = reduce_options(job, given.command, limits=given.limits, progress=tell)
-    except Interrupted as interrupt:
-        _print(interrupt.partial, source, given.out.format)
-        raise KeyboardInterrupt("interrupted; these are the fewest options so far") from None
+
+    def so_far(found: Reduced) -> str:
+        _print(found, source, given.out.format)
+        return "; these are the fewest options so far"
+
+    with partly(so_far), status() as tell:
+        found = reduce_options(job, given.command, limits=given.limits, progress=tell)
     _print(found, source, given.out.format)
 
 

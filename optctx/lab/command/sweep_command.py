@@ -4,7 +4,7 @@ long is a row with that state. Exit status 1 if --verify finds a difference, 2 f
 cannot compare a row, 130 after Ctrl-C, 143 after SIGTERM.
 
     optctx sweep kernel.ll --try unroll-count=1,2,4,8 --verify
-    optctx sweep kernel.ll --try unroll-count=1..64:step=9 --keep sweep.trials
+    optctx sweep kernel.ll --try unroll-count=1..64:step=9 --by instructions
 """
 
 from __future__ import annotations
@@ -14,19 +14,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from optctx.errors import EndedEarlyError, Interrupted, OptctxError
-from optctx.lab.command.console import complain, complain_printed, printed, progress_bar, say, show
-from optctx.lab.command.groups import Base, File, Input, Keep, Out, Try
+from optctx.lab.command.console import complain, complain_printed, partly, printed, progress_bar, say, show
+from optctx.lab.command.groups import Base, File, Input, Out, Try
 from optctx.lab.command.inputs import note_skipped
 from optctx.lab.outcome import Limits
-from optctx.lab.settings import group, positive, setting
-from optctx.lab.space import parse_space
+from optctx.lab.settings import group, setting
+from optctx.lab.space import overrides_of, parse_space
 from optctx.lab.sweep import sweep
-from optctx.lab.tables import (
-    settings_text,
-    summary,
-    trial_table,
-)
+from optctx.lab.tables import best_text, change_text, ends_of, settings_text, trial_table
 from optctx.lab.trial import Goal, Trial, goal_named
 from optctx.wording import counted
 
@@ -41,7 +36,6 @@ class Sweep:
         "what is best: size, instructions or compile-time, each [:min|:max] (%(default)s)",
         metavar="GOAL",
     )
-    trials: int | None = setting(None, "only the first combinations of the grid", metavar="N", read=positive)
     verify: bool = setting(False, "compare each trial with a fresh process")
 
 
@@ -53,7 +47,6 @@ class Arguments(File):
     base: Base = group(Base)
     varied: Try = group(Try)
     own: Sweep = group(Sweep)
-    keep: Keep = group(Keep)
     limits: Limits = group(Limits)
     out: Out = group(Out)
 
@@ -63,36 +56,29 @@ def run(given: Arguments) -> int:
 
     Returns 1 if a fresh process differs, and 2 if one could not compare.
     """
-    out, keep, goal = given.out, given.keep, goal_named(given.own.by)
+    out, goal = given.out, goal_named(given.own.by)
     read = given.input.under(given.base)
     image = read.image
     with given.base.context(image):
         space = parse_space(given.varied.tries, image)
         job = read.job(given.file)
         skipped = note_skipped(given.file, job)
-        found: list[Trial] = []
         lines: Counter[str] = Counter()
-        try:
-            with progress_bar() as step:
-                trials = sweep(
-                    job,
-                    space,
-                    **vars(given.own),
-                    keep=keep.keep,
-                    limits=given.limits,
-                    baseline=bool(space.names) and out.format == "table",
-                    on_trial=found.append,
-                    printed=lines,
-                    progress=step,
-                )
-        except Interrupted as interrupt:
-            print_trials(interrupt.partial, out, goal, lines)
-            raise KeyboardInterrupt(keep.interrupted(counted(len(found), "trial"), bool(found))) from None
-        except OptctxError as error:
-            if not found:
-                raise
-            print_trials(found, out, goal, lines)
-            raise EndedEarlyError(str(error)) from None
+
+        def so_far(trials: Sequence[Trial]) -> str:
+            print_trials(trials, out, goal, lines)
+            return f" after {counted(sum(trial.number >= 0 for trial in trials), 'trial')}"
+
+        with partly(so_far), progress_bar() as step:
+            trials = sweep(
+                job,
+                space,
+                **vars(given.own),
+                limits=given.limits,
+                baseline=bool(space.names) and out.format == "table",
+                printed=lines,
+                progress=step,
+            )
     print_trials(trials, out, goal, lines)
     if not skipped and len({(trial.state, trial.digest) for trial in trials}) <= 1:
         note_skipped(given.file, job, partly=True)
@@ -103,13 +89,24 @@ def run(given: Arguments) -> int:
 
 def print_trials(trials: Sequence[Trial], out: Out, goal: Goal, lines: Counter[str]) -> None:
     """Print the trials, what LLVM printed, and what differs from fresh processes."""
-    own = [trial for trial in trials if trial.number >= 0]
+    base = next((trial for trial in trials if trial.number < 0), None)
+    own = [trial for trial in trials if trial is not base]
     if not printed(out.format, lambda: own) and trials:
-        by = goal if len(own) > 1 else None
-        show(trial_table(trials, by))
-        say(*summary(trials, by))
+        show(trial_table(own, base, goal))
+        say(*_summary(own, base, goal))
     complain_printed(lines)
     for trial in own:
         if trial.difference:
             settings = settings_text(trial.options) or "no options"
             complain(f"{settings}: {trial.difference}")
+
+
+def _summary(trials: Sequence[Trial], base: Trial | None, goal: Goal) -> list[str]:
+    """Lines with the best trial (of several that tie, one that sets the fewest options), and with counts."""
+    best = goal.best_of(sorted(trials, key=lambda trial: len(overrides_of(trial.options))))
+    objects = len({trial.digest for trial in trials if trial.digest})
+    counts = [counted(len(trials), "combination"), counted(objects, "different object"), *ends_of(trials)]
+    lines = [", ".join(counts)]
+    if best is not None and len(trials) > 1:
+        lines.insert(0, f"best {best_text(trials, goal, best.options, change_text(best, base))}")
+    return lines

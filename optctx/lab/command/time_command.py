@@ -3,20 +3,20 @@ same rounds on one processor. What was faster is measured a second time. Exit st
 1 if none is or a result is wrong, 2 for bad input, 130 after Ctrl-C.
 
     optctx time kernel.c --against='-force-vector-width=8 -unroll-count=4'
-    optctx time kernel.c > kernel_harness.py   # the harness to fill in
+    optctx time kernel.ll --set force-vector-width=1 --against=-force-vector-width=4 --harness sums.py
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from optctx.errors import Interrupted, OptctxError
-from optctx.lab.command.console import printed, say, show, status
+from optctx.errors import OptctxError
+from optctx.lab.command.console import partly, printed, say, show, status
 from optctx.lab.command.groups import Base, File, Input, Out
-from optctx.lab.command.measuring import Measuring
 from optctx.lab.outcome import Limits
 from optctx.lab.settings import group, setting
 from optctx.lab.timing import Compared, compare_settings
+from optctx.lab.timing.bench import Measuring
 
 
 @dataclass(frozen=True)
@@ -44,21 +44,22 @@ def run(given: Arguments) -> int:
     kernel = given.measuring.kernel(given.file, job)
     if not given.against:
         raise OptctxError("nothing to compare: give options with --against '-unroll-count=4'")
-    try:
-        with status() as tell:
-            found = compare_settings(
-                job,
-                kernel,
-                given.against,
-                base=base.args(),
-                limits=given.limits,
-                progress=tell,
-            )
-    except Interrupted as interrupt:
-        _print(interrupt.partial, given.out.format)
-        raise KeyboardInterrupt("interrupted; what was not measured twice is not confirmed") from None
+
+    def so_far(found: Compared) -> str:
+        _print(found, given.out.format)
+        return "; what was not measured twice is not confirmed"
+
+    with partly(so_far), status() as tell:
+        found = compare_settings(
+            job,
+            kernel,
+            given.against,
+            base=base.args(),
+            limits=given.limits,
+            progress=tell,
+        )
     _print(found, given.out.format)
-    return 0 if found.gains and all(row.timing.outcome.state != "wrong result" for row in found.rows) else 1
+    return 0 if found.gains and all(row.timing.state != "wrong result" for row in found.rows) else 1
 
 
 def _print(found: Compared, form: str) -> None:
@@ -72,9 +73,9 @@ def _summary(found: Compared) -> list[str]:
     gains = found.gains
     words = "no gain is confirmed"
     wrong = [
-        f"{' '.join(row.options)}: {row.timing.outcome.state}: {row.timing.outcome.error}"
+        f"{' '.join(row.options)}: {row.timing.state}: {row.timing.error}"
         for row in found.rows
-        if row.timing.outcome.state != "ok"
+        if row.timing.state != "ok"
     ]
     if gains and (ratio := gains[0].ratio) is not None:
         words = f"fastest: {' '.join(gains[0].options)}, {ratio.middle:.2f} times as fast as the base"

@@ -10,31 +10,27 @@ that state.
 
 from __future__ import annotations
 
-import math
 import os
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar
 
-from rich.progress import TextColumn, TimeElapsedColumn
-
 from optctx import OptionContext
 from optctx.compiling import Job
-from optctx.errors import EndedEarlyError, Interrupted, OptctxError, shown
-from optctx.lab.command.console import note, printed, progress_bar, say, show
+from optctx.errors import OptctxError, shown
+from optctx.lab.command.console import complain, partly, printed, progress_bar, say, show
 from optctx.lab.command.groups import Base, File, Input, Out, Try
 from optctx.lab.command.inputs import clang_words, note_skipped
-from optctx.lab.command.measuring import Measuring
 from optctx.lab.outcome import Limits
 from optctx.lab.repeat import Source, lines_of, shown_lines
 from optctx.lab.settings import group, setting
 from optctx.lab.space import Space, overrides_of, parse_space
-from optctx.lab.tables import Table, ends_of, settings_text, time_unit
-from optctx.lab.trial import FIGURES, Goal, Trial, direction_of, goal_named
+from optctx.lab.tables import best_text, change_text, ends_of, trial_table
+from optctx.lab.timing.bench import Measuring
+from optctx.lab.trial import FIGURES, direction_of
 from optctx.lab.tuning import Command, RunTime, Search, Tuned, propose, tune
-from optctx.lab.tuning.studies import Storage, need_optuna
+from optctx.lab.tuning.studies import kept_space, need_optuna
+from optctx.lab.tuning.tuning import INTERRUPTED
 from optctx.outputs import hindrance
-from optctx.wording import counted
 
 _PROPOSED = 8  # options, where none is given
 _ROWS = 10  # of the table
@@ -89,16 +85,23 @@ def run(given: Arguments) -> None:
         job, space, by = _prepared(given, read)
         options = tuple(base.args())
         source = Source(given.file, job, clang=clang_words(read.clang), options=options)
-        try:
-            found = _searched(given, job, space, by)
-        except Interrupted as interrupt:
-            partial: Tuned = interrupt.partial
-            print_found(partial, out, source)
-            raise KeyboardInterrupt(_how_to_go_on(partial)) from None
-        except EndedEarlyError as error:
-            if error.partial is not None:
-                print_found(error.partial, out, source)
-            raise
+
+        def so_far(found: Tuned) -> str:
+            print_found(found, out, source)
+            kept = f"; they are in {found.storage}: the same command goes on" if found.storage else ""
+            return f"{found.progress.removeprefix(INTERRUPTED)}{kept}"
+
+        with partly(so_far), progress_bar("tuning") as step:
+            found = tune(
+                job,
+                space,
+                by,
+                given.search,
+                storage=given.own.storage,
+                study=os.path.basename(given.file),
+                limits=given.limits,
+                on_trial=lambda trial, total: step(total),
+            )
     try:
         print_found(found, out, source, best)
     finally:  # also where standard output takes no more, as in `| head`
@@ -107,103 +110,56 @@ def run(given: Arguments) -> None:
             OptionContext(winner, image=image).save(best, passes=job.passes)
 
 
-def _searched(given: Arguments, job: Job, space: Space, by: By) -> Tuned:
-    columns = TimeElapsedColumn(), TextColumn("best: {task.fields[best]}", markup=False)
-    with progress_bar("tuning", columns) as step:
-        return tune(
-            job,
-            space,
-            by,
-            given.search,
-            storage=given.own.storage,
-            study=os.path.basename(given.file),
-            limits=given.limits,
-            on_trial=_Progress(goal_named(by) if isinstance(by, str) else by.goal, step).add,
-        )
-
-
-def _how_to_go_on(found: Tuned) -> str:
-    words = f"interrupted after {found.count}"
-    return f"{words}; they are in {found.storage}: the same command goes on" if found.storage else words
-
-
 def _prepared(given: Arguments, read: Input) -> tuple[Job, Space, By]:
     """What is searched, after everything that can be judged before anything is compiled."""
-    own, measuring = given.own, given.measuring
-    by = _goal_of(own, measuring, given.file)
+    own, goal = given.own, _goal(given)
     if own.best and (problem := hindrance(own.best)):
         raise OptctxError(f"cannot write {own.best}: {problem}")
-    space = parse_space(given.varied.tries, read.image)  # before minutes of work
+    name = os.path.basename(given.file)
+    tries = given.varied.tries or kept_space(own.storage, name)  # what was proposed before
+    space = parse_space(tries, read.image)  # before minutes of work
     job = read.job(given.file)
     note_skipped(given.file, job)
-    measured: By = by
-    if by == "time":
-        measured = RunTime(measuring.kernel(given.file, job))
-    elif by.partition(":")[0] == "command":
-        measured = Command(own.command, direction_of(by))
+    by: By = goal
+    if goal == "time":
+        by = RunTime(given.measuring.kernel(given.file, job))
+    elif goal.startswith("command"):
+        by = Command(own.command, direction_of(goal))
     if not space.dimensions:
-        kept = _kept_space(own.storage, given.file, read, space)
-        space = kept or _proposed(job, space, by, given.limits, given.search.seconds)
-    return job, space, measured
+        space = _proposed(job, goal, given.limits, given.search.seconds)
+    return job, space, by
 
 
-def _goal_of(own: Tune, measuring: Measuring, file: str) -> str:
+def _goal(given: Arguments) -> str:
     """The goal. By default it is the number of a command, or run time, if a command or a harness is named or
     the harness is beside the file; and size otherwise: nothing is called that no one has described.
 
     Raises OptctxError for a name that is none, for the goal `command` without one, and for slow code.
     """
-    default = "command" if own.command else "time" if measuring.wants_time(file) else "size"
-    by, name = own.by or default, own.by.partition(":")[0]
-    if name == "command" and not own.command:
+    command = given.own.command
+    default = "command" if command else "time" if given.measuring.wants_time(given.file) else "size"
+    by = given.own.by or default
+    name = by.partition(":")[0]
+    if name not in (*FIGURES, "time", "command"):
+        raise OptctxError(f"expected a goal of {', '.join(FIGURES)}, time, command, found {shown(name)}")
+    if name == "command" and not command:
         words = "the goal 'command' needs a command that prints a number: --command 'PROGRAM {object}'"
         raise OptctxError(words)
-    if name and name not in (*FIGURES, "time", "command"):
-        raise OptctxError(f"expected a goal of {', '.join(FIGURES)}, time, command, found {shown(name)}")
     if direction_of(by) == "maximise" and name == "time":
         raise OptctxError(
             "cannot search for slow code: only a shorter run time is a gain; write time without ':max'"
         )
-    return "time" if name == "time" else by
+    return name if name == "time" else by
 
 
-def _proposed(job: Job, space: Space, by: str, limits: Limits, seconds: float | None) -> Space:
+def _proposed(job: Job, by: str, limits: Limits, seconds: float | None) -> Space:
     """The space with the options that change the goal most, of which the reader is told."""
-    with progress_bar("choosing options", ()) as step:
-        found = propose(
-            job,
-            _PROPOSED,
-            by=by,
-            exclude=space.names,
-            seconds=seconds,
-            limits=limits,
-            progress=step,
-        )
+    with progress_bar("choosing options") as step:
+        found = propose(job, _PROPOSED, by=by, seconds=seconds, limits=limits, progress=step)
     names = ", ".join(each.name for each in found)
     goal, _, _ = by.partition(":")
-    note(f"trying {len(found)} options that change the {goal}: {names}")
-    return Space.of([*space.dimensions, *found], job.image)
-
-
-def _kept_space(storage: str | None, file: str, given: Input, wanted: Space) -> Space | None:
-    """The space of a study that goes on, in which options were proposed beside those that are `wanted`.
-
-    None if there is no such study. Raises OptctxError for one that does not try what is wanted.
-    """
-    opened, name = Storage(storage), os.path.basename(file)
-    try:
-        identity = opened.identity(name)
-    finally:
-        opened.close()
-    if identity is None:
-        return None
-    space = parse_space(identity.get("space", ()), given.image)
-    if other := [text for text in wanted.texts() if text not in space.texts()]:
-        raise OptctxError(
-            f"cannot continue the study {shown(name)} in {opened.named}: it does not try {other[0]}; repeat "
-            "its arguments, or name another storage"
-        )
-    return space
+    complain(f"trying {len(found)} options that change the {goal}: {names}")
+    return Space.of(found, job.image)
 
 
 def print_found(found: Tuned, out: Out, source: Source, saved: str | None = None) -> None:
@@ -213,7 +169,7 @@ def print_found(found: Tuned, out: Out, source: Source, saved: str | None = None
     """
     if printed(out.format, found.as_data):
         return
-    show(_table(found))
+    show(trial_table(found.ranked[:_ROWS], found.base, found.goal))
     say(*summary(found))
     if found.finished and found.fewest is not None:
         lines = lines_of(found.fewest, source)
@@ -224,77 +180,31 @@ def print_found(found: Tuned, out: Out, source: Source, saved: str | None = None
         say(f"{where}, for --load")
 
 
-class _Progress:
-    """What the line of progress shows: the best figure so far."""
-
-    def __init__(self, goal: Goal, step: Callable[..., None]) -> None:
-        self._goal, self._step = goal, step
-        self._best: Trial | None = None
-
-    def add(self, trial: Trial, total: int | None) -> None:
-        goal = self._goal
-        if goal.better(trial, self._best):
-            self._best = trial
-        shown = "" if self._best is None else f"{goal.unit or goal.name} {_figure(self._best, goal)}"
-        self._step(total, best=shown)
-
-
-def _table(found: Tuned) -> Table:
-    """The base, then the best trials. What is long comes last: options, as `opt` takes them."""
-
-    def row(trial: Trial, number: str) -> list[str]:
-        settings = settings_text(trial.options)
-        return [number, _figure(trial, found.goal), _change(trial, found.base), settings]
-
-    best = (row(each, str(each.number)) for each in found.ranked[:_ROWS])
-    headings = ["trial", found.goal.unit or found.goal.name, "change", "options"]
-    return Table(headings, [row(found.base, "base"), None, *best], right=headings[:3], ruled=True)
-
-
 def summary(found: Tuned) -> list[str]:
     """Lines that say what is best, how the trials ended, and why the search did."""
-    counts = [counted(len(found.trials), "trial") if found.finished else found.progress]
-    counts += ends_of(found.trials)
+    counts = [found.progress, *ends_of(found.trials)]
     if (rows := len(found.ranked)) > _ROWS:
         counts.append(f"{_ROWS} of {rows} rows shown")
-    if not found.finished:
-        return [*_best_lines(found), ", ".join(counts)]
-    why = f"ended after {found.ended}" if found.ended[0].isdigit() else f"ended: {found.ended}"
-    return [*_best_lines(found), f"{', '.join(counts)}; {why}"]
+    why = ""
+    if found.finished:
+        why = f"; ended after {found.ended}" if found.ended[0].isdigit() else f"; ended: {found.ended}"
+    checked, refuted = found.confirmation, []
+    if checked is not None and not checked["gain"]:
+        refuted = [f"trial {checked['trial']}: {checked['text']}"]
+    return [_best_line(found), *refuted, f"{', '.join(counts)}{why}"]
 
 
-def _best_lines(found: Tuned) -> list[str]:
+def _best_line(found: Tuned) -> str:
     """What is best, or that nothing is."""
-    goal, checked, confirmed = found.goal, found.confirmation, found.best is not None
-    so_far = "" if found.finished else " so far"
+    goal, so_far = found.goal, "" if found.finished else " so far"
     best = found.best if found.finished else found.best_so_far
-    refuted = [f"trial {checked['trial']}: {checked['text']}"] if checked and not confirmed else []
     if best is None and goal.confirmed and found.finished:
-        return ["no gain in run time was found and confirmed", *refuted]
+        return "no gain in run time was found and confirmed"
     if best is None:
-        return [f"no trial{so_far} is better than the base by {goal.unit or goal.name}"]
-    change = checked["text"] if checked and confirmed else _change(best, found.base)
-    doubt = "not confirmed" if goal.confirmed and not confirmed else ""
-    ties = sum(trial.figure == best.figure for trial in found.trials)
-    tied = f"{ties} trials tie" if ties > 1 and not goal.confirmed else ""
-    notes = "; ".join(filter(None, (", ".join(filter(None, (change, doubt))), tied)))
+        return f"no trial{so_far} is better than the base by {goal.unit or goal.name}"
+    notes = [change_text(best, found.base)]
+    if goal.confirmed:
+        checked = found.confirmation if found.best is not None else None
+        notes = [*notes, "not confirmed"] if checked is None else [checked["text"]]
     options = best.options if found.minimised is None else found.minimised
-    settings = settings_text(options) or "no options"
-    return [f"best{so_far} by {goal.name}: {settings}{notes and f' ({notes})'}", *refuted]
-
-
-def _change(trial: Trial, base: Trial) -> str:
-    """How far its figure is from the base's: "-12.3%"; "" if the base has none to compare with."""
-    if not base.figure or trial.figure is None:
-        return ""
-    return f"{(trial.figure - base.figure) / abs(base.figure):+.1%}"
-
-
-def _figure(trial: Trial, goal: Goal) -> str:
-    """Its figure, as people read it."""
-    figure = trial.figure or 0.0
-    if goal.unit == "seconds":
-        size, unit = time_unit(figure)
-        return f"{figure / size:.4g} {unit}"
-    whole = abs(figure) < 1e15 and figure == math.floor(figure)
-    return str(int(figure)) if whole else f"{figure:.6g}"
+    return f"best{so_far} {best_text(found.trials, goal, options, *notes)}"

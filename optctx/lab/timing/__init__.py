@@ -1,8 +1,8 @@
 """Run time of compiled code, measured honestly; outputs compared."""
 
-from optctx.lab.timing.bench import Bench, Confirmation, Interval, Measurement, Outcome, Timing, harness_of
+from optctx.lab.timing.bench import Bench, Confirmation, Interval, Measurement, Timing, harness_of
 from optctx.lab.timing.compare import Compared, Row, compare_settings
-from optctx.lab.timing.kernel import Harness, Kernel, NoHarnessError, find_kernel
+from optctx.lab.timing.kernel import Harness, Kernel, find_kernel
 
 __all__ = [
     "Bench",
@@ -12,8 +12,6 @@ __all__ = [
     "Interval",
     "Kernel",
     "Measurement",
-    "NoHarnessError",
-    "Outcome",
     "Row",
     "Timing",
     "compare_settings",

@@ -12,22 +12,20 @@ from optctx.errors import Interrupted, OptctxError
 from optctx.lab.outcome import Limits
 from optctx.lab.reduce import failure_of
 from optctx.lab.tables import Table, time_unit
-from optctx.lab.timing.bench import Bench, Confirmation, Interval, Outcome, Timing
+from optctx.lab.timing.bench import Bench, Confirmation, Interval, Timing, is_gain
 from optctx.lab.timing.kernel import Kernel
 
 
 @dataclass(frozen=True)
 class Row:
-    """One set of options. `same`: its object is the base's, which is not timed again.
-
-    `timing`: of the measurement beside the base. `faster`: beyond doubt, in that one. `confirmation`: the
-    second one, of a row that was faster.
+    """One set of options. `verdict`: what it comes to, in a few words. `timing`: of the measurement beside
+    the base; an object that is the base's is not timed again. `confirmation`: the second measurement, of a
+    row that was faster.
     """
 
     options: tuple[str, ...]
+    verdict: str
     timing: Timing
-    same: bool = False
-    faster: bool = False
     confirmation: Confirmation | None = None
 
     @property
@@ -41,26 +39,17 @@ class Row:
         second = self.confirmation.second if self.confirmation is not None else None
         return second or self.timing.ratio
 
-    def verdict(self) -> str:
-        """What the row comes to, in a few words."""
-        if self.timing.outcome.state != "ok":
-            return self.timing.outcome.state
-        if self.same:
-            return "the same code"
-        if self.faster:
-            once = "faster, not confirmed" if self.confirmation is None else "faster once, not confirmed"
-            return "faster, confirmed" if self.gain else once
-        return "slower" if self.timing.ratio is not None and self.timing.ratio.high < 1 else "no difference"
-
 
 @dataclass(frozen=True)
 class Compared:
-    """Sets of options beside their base. `noise`: the ratio of the base to a second copy of itself."""
+    """Sets of options beside their base. `seconds`: of a call of the base. `noise`: the ratio of the base to
+    a second copy of itself.
+    """
 
     base_options: tuple[str, ...]
-    base: Timing
-    rows: tuple[Row, ...]
+    seconds: Interval
     noise: Interval
+    rows: tuple[Row, ...]
 
     @property
     def gains(self) -> list[Row]:
@@ -70,18 +59,17 @@ class Compared:
 
     def table(self) -> Table:
         """The base and the rows, for people."""
-        told = [("base", self.noise, self.base.seconds, self.base_options)]
-        rows = [(row.verdict(), row.ratio, row.timing.seconds, row.options) for row in self.rows]
-        cells = [
-            (verdict, str(ratio or ""), _shown(seconds), " ".join(options) or "no options")
-            for verdict, ratio, seconds, options in (*told, *rows)
+        base = "base", str(self.noise), _shown(self.seconds), " ".join(self.base_options) or "no options"
+        rows = [
+            (row.verdict, str(row.ratio or ""), _shown(row.timing.seconds), " ".join(row.options))
+            for row in self.rows
         ]
         right = ["times as fast", "one call"]
-        return Table(["", *right, "options"], cells, right=right)
+        return Table(["", *right, "options"], [base, *rows], right=right)
 
     def as_dict(self) -> dict[str, Any]:
         """For JSON."""
-        rows = [{**asdict(row), "verdict": row.verdict(), "gain": row.gain} for row in self.rows]
+        rows = [{**asdict(row), "gain": row.gain} for row in self.rows]
         return {**asdict(self), "rows": rows}
 
 
@@ -124,23 +112,35 @@ def compare_settings(
         for place, answer in enumerate(answers)
         if answer.error is None and answer.code != plain.code
     }
-    bench, limit = Bench(plain.code, kernel), kernel.harness.seconds
+    bench = Bench(plain.code, kernel)
     progress("measuring")
-    found = bench.measure(candidates, seconds=limit)
-    rows = []
-    for place, (options, answer) in enumerate(zip(sets, answers, strict=True)):
-        timing = found.candidates.get(str(place)) or Timing(_outcome(answer))
-        same = str(place) not in candidates and answer.error is None
-        rows.append(Row(options, timing, same, faster=str(place) in found.faster()))
-    gains = [(place, row.timing.ratio) for place, row in enumerate(rows) if row.faster and row.timing.ratio]
+    found = bench.measure(candidates)
+    timings = [found.candidates.get(str(place)) or _untimed(each) for place, each in enumerate(answers)]
+    rows = [
+        Row(options, _verdict(each, found.noise), each) for options, each in zip(sets, timings, strict=True)
+    ]
     try:
-        for place, ratio in gains:
+        for name in found.faster():
+            place, ratio = int(name), found.candidates[name].ratio
+            assert ratio is not None
             progress(f"confirming {' '.join(sets[place])}")
-            again = bench.confirm(candidates[str(place)], ratio, seconds=limit, seed=place + 1)
-            rows[place] = replace(rows[place], confirmation=again)
+            again = bench.confirm(candidates[name], ratio)
+            verdict = "faster, confirmed" if again.gain else "faster once, not confirmed"
+            rows[place] = replace(rows[place], verdict=verdict, confirmation=again)
     except KeyboardInterrupt:
-        raise Interrupted(Compared(own, found.base, tuple(rows), found.noise)) from None
-    return Compared(own, found.base, tuple(rows), found.noise)
+        raise Interrupted(Compared(own, found.seconds, found.noise, tuple(rows))) from None
+    return Compared(own, found.seconds, found.noise, tuple(rows))
+
+
+def _verdict(timing: Timing, noise: Interval) -> str:
+    """What a row comes to before a second measurement."""
+    if timing.state != "ok":
+        return timing.state
+    if timing.ratio is None:
+        return "the same code"
+    if is_gain(timing.ratio, noise):
+        return "faster, not confirmed"
+    return "slower" if timing.ratio.high < 1 else "no difference"
 
 
 def _shown(seconds: Interval | None) -> str:
@@ -162,8 +162,7 @@ def _more(base: tuple[str, ...], against: str | Sequence[str], image: Image | No
     return both
 
 
-def _outcome(answer: Result) -> Outcome:
+def _untimed(answer: Result) -> Timing:
+    """How it ended instead of an object of its own."""
     failure = failure_of(answer)
-    if failure is None:
-        return Outcome("ok")
-    return Outcome(failure.state, failure.words or answer.error or "")
+    return Timing("ok") if failure is None else Timing(failure.state, failure.words or answer.error or "")

@@ -9,7 +9,7 @@ A harness is a Python file of the user's own, trusted as a test is, and runs in 
 
     tolerance = 1e-6, 0.0        # of floats: relative and absolute difference that is no wrong result
     repeat = 1                   # calls between two restorings of the buffers (as many as fill a millisecond)
-    seconds = 5.0                # for the times of up to eight candidates, which are taken together
+    seconds = 5.0                # for the times of all candidates, which are taken together
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import os
 import re
 import runpy
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Annotated, Any, NamedTuple
 
 from msgspec import Meta, Struct, convert
@@ -27,24 +27,15 @@ from optctx.compiling import Job, check_readable
 from optctx.errors import OptctxError, shown
 from optctx.wording import counted, printable
 
-NUMBERS = {"i1": 1, "i8": 8, "i16": 16, "i32": 32, "i64": 64, "float": 0, "double": 0}  # bits of integers
-_EXTENDED = ("signext", "zeroext")  # attributes: the caller extends it to a register
+# As `struct` has them: of integers the signed ones.
+NUMBERS = {"i1": "?", "i8": "b", "i16": "h", "i32": "i", "i64": "q", "float": "f", "double": "d"}
+_EXTENDED = {"signext", "zeroext"}  # attributes: the caller extends it to a register
 # Attributes of parameters whose values the caller passes in its memory or in registers of its own choice.
 _REFUSED = ("byval", "sret", "inalloca", "preallocated", "nest", "swift", "inreg", "byref", "addrspace")
-_LOCAL = {"internal", "private"}  # linkage
+_DEFINITION = re.compile(r"^define .*", re.MULTILINE)
 # What may stand before the name of a function that C can call, beside the type of its result.
-_PLAIN = {
-    "define",
-    "external",
-    "weak",
-    "weak_odr",
-    "linkonce",
-    "linkonce_odr",
-    "dso_local",
-    "dso_preemptable",
-}
-_PLAIN |= {"default", "hidden", "protected", "noundef", "zeroext", "signext", "range", "nofpclass"}
-
+_PLAIN = {"define", "external", "weak", "weak_odr", "linkonce", "linkonce_odr", "default", "hidden"}
+_PLAIN |= {"protected", "dso_local", "dso_preemptable", "noundef", "zeroext", "signext", "range", "nofpclass"}
 
 _Bound = Annotated[float, Meta(ge=0)]
 
@@ -87,44 +78,46 @@ class Kernel(Struct, frozen=True):
         return f"{self.signature}, harness {hashlib.sha256(told).hexdigest()}"
 
 
-class NoHarnessError(OptctxError):
-    """No harness says what the function takes. `text` is one to fill in."""
-
-    def __init__(self, message: str, text: str) -> None:
-        super().__init__(message)
-        self.text = text
-
-
 def harness_beside(file: str) -> str:
-    """Where a harness for a file is looked for; "" for standard input."""
+    """The harness beside a file, "kernel_harness.py" for "kernel.ll"; "" if there is none."""
+    place = _harness_name(file)
+    return place if os.path.exists(place) else ""
+
+
+def _harness_name(file: str) -> str:
     return "" if file == "-" else f"{os.path.splitext(file)[0]}_harness.py"
-
-
-def has_harness(file: str) -> bool:
-    """Whether one lies beside a file. An empty one is what a shell has made for the harness to fill in."""
-    place = harness_beside(file)
-    return os.path.exists(place) and os.path.getsize(place) > 0
 
 
 def find_kernel(job: Job, harness: Harness, file: str) -> Kernel:
     """The function of a module that is measured. `file`: that of the module, for a message.
 
     Without an entry in the harness, it is the only function that can be called. The job's LLVM reads the
-    module in a fresh process. Raises NoHarnessError if the function takes arguments and the harness gives
-    none, and OptctxError for what cannot be called.
+    module in a fresh process. Raises OptctxError for what cannot be called, and if the function takes
+    arguments and the harness gives none.
     """
     text = check_readable(job.ir, job.triple, job.llvm, emit="ir")
-    functions = [_function(line) for line in text.split("\n") if line.startswith("define ")]
-    function = _callable(harness.entry or _only_function(functions), functions)
-    parameters = [_parameter(function, place, each) for place, each in enumerate(function.parameters, 1)]
-    kernel = Kernel(function.name, tuple(parameters), _returned(function), harness)
+    functions = {each.name: each for each in map(_function, _DEFINITION.findall(text))}
+    names = [harness.entry] if harness.entry else [each.name for each in functions.values() if each.visible]
+    if len(names) != 1:
+        found = ", ".join(names[:5]) + (", ..." if len(names) > 5 else "")
+        raise OptctxError(
+            f"cannot tell what to call ({found or 'there is no function'}): name one in a harness, with "
+            'entry = "NAME"'
+        )
+    [entry] = names
+    if (function := functions.get(entry)) is None:
+        raise _not_callable(entry, "the module defines no function of that name")
+    if odd := function.odd:
+        expected = "a C function of numbers and pointers that other modules see"
+        raise _not_callable(entry, f"expected {expected}, found {', '.join(odd)} in its definition")
+    parameters = [" ".join([each[0], *_EXTENDED.intersection(each[1:-1])]) for each in function.parameters]
+    kernel = Kernel(entry, tuple(parameters), function.words[-1], harness)
     if kernel.parameters and not harness.gives:
-        path = harness.file or harness_beside(file) or "a file for --harness"
-        names = [each[-1].lstrip("%") for each in function.parameters]
-        raise NoHarnessError(
-            f"cannot call {shown(kernel.entry)}: no harness says what to pass; fill in the printed one, and "
-            f"save it as {path}",
-            _to_fill_in(kernel, ["" if each.isdecimal() else each.strip('"') for each in names]),
+        path = harness.file or _harness_name(file) or "a file for --harness"
+        raise _not_callable(
+            kernel.signature,
+            f"no harness says what to pass; write `def arguments(): return ...` into {path}, with the "
+            "arguments of a call",
         )
     return kernel
 
@@ -138,6 +131,22 @@ class _Function(NamedTuple):
     name: str
     words: list[str]
     parameters: list[list[str]]
+
+    @property
+    def visible(self) -> bool:
+        """Whether other modules can call it."""
+        return {"internal", "private"}.isdisjoint(self.words)
+
+    @property
+    def odd(self) -> list[str]:
+        """What keeps a measurement from calling it: linkage, conventions of calls, types, attributes."""
+        *words, returned = self.words
+        found = [each for each in words if each.partition("(")[0] not in _PLAIN]
+        found += [returned] if returned not in (*NUMBERS, "void") else []
+        for kind, *attributes in self.parameters:  # the name is the last of these
+            found += [kind] if kind not in (*NUMBERS, "ptr") else []
+            found += [each for each in attributes[:-1] if each.startswith(_REFUSED)]
+        return found
 
 
 def _function(line: str) -> _Function:
@@ -165,78 +174,8 @@ def _unescaped(match: re.Match[bytes]) -> bytes:
     return b"\\" if match[1] == b"\\" else bytes([int(match[1], 16)])
 
 
-def _only_function(functions: Sequence[_Function]) -> str:
-    found = [each.name for each in functions if _LOCAL.isdisjoint(each.words)]
-    if len(found) == 1:
-        return found[0]
-    names = ", ".join(found[:5]) + (", ..." if len(found) > 5 else "")
-    raise OptctxError(
-        f"cannot tell what to call ({names or 'there is no function'}): name one in a harness, with "
-        f'entry = "NAME"'
-    )
-
-
-def _callable(entry: str, functions: Sequence[_Function]) -> _Function:
-    """The function of that name. Raises OptctxError if a measurement cannot call it."""
-    function = next((each for each in functions if each.name == entry), None)
-    if function is None:
-        raise _not_callable(entry, "the module defines no function of that name")
-    if not _LOCAL.isdisjoint(function.words):
-        raise _not_callable(entry, "it is internal to its module; make it visible (no `static`)")
-    if "available_externally" in function.words:
-        raise _not_callable(entry, "its code is elsewhere (available_externally)")
-    if ["..."] in function.parameters:
-        raise _not_callable(entry, "it takes a variable number of arguments")
-    return function
-
-
-def _returned(function: _Function) -> str:
-    """The type of its result. Raises OptctxError for one that is no number, and for what C cannot call."""
-    *words, returned = function.words
-    if returned not in (*NUMBERS, "void"):
-        raise _not_callable(function.name, f"it returns {returned}; expected a number or nothing")
-    if odd := [each for each in words if each.partition("(")[0] not in _PLAIN]:
-        raise _not_callable(function.name, f"it is declared as {' '.join(odd)}; expected a function of C")
-    return returned
-
-
-def _parameter(function: _Function, place: int, words: Sequence[str]) -> str:
-    """Its type, and how the caller extends it. Raises OptctxError if it is neither number nor pointer."""
-    kind, *attributes, _ = words
-    if refused := next((each for each in attributes if each.startswith(_REFUSED)), ""):
-        raise _not_callable(function.name, f"argument {place} is passed as {refused}")
-    if kind != "ptr" and kind not in NUMBERS:
-        raise _not_callable(function.name, f"argument {place} is {kind}; expected a pointer or a number")
-    return " ".join([kind, *(each for each in attributes if each in _EXTENDED)])
-
-
 def _not_callable(entry: str, problem: str) -> OptctxError:
     return OptctxError(f"cannot call {shown(entry)}: {problem}")
-
-
-def _to_fill_in(kernel: Kernel, names: Sequence[str]) -> str:
-    """A harness for a function: it runs as it is."""
-    given = []
-    for kind, name in zip(kernel.parameters, names, strict=True):
-        value = "1.0" if kind in ("float", "double") else "1000"
-        text = 'array("d", range(1000)),  # or an array of NumPy:' if kind == "ptr" else f"{value},  #"
-        given.append(f"        {text} fill in {printable(f'{kind} {name}'.strip())}")
-    return "\n".join(
-        [
-            f"# What is called: {kernel.signature}. Fill in what is marked.",
-            "from array import array",
-            "",
-            f"entry = {kernel.entry!r}",
-            "tolerance = 0.0, 0.0  # of floats: relative and absolute difference that is no wrong result",
-            "",
-            "",
-            "def arguments():",
-            "    return [",
-            *given,
-            "    ]",
-            "",
-        ]
-    )
 
 
 # In a child
@@ -245,8 +184,6 @@ def _to_fill_in(kernel: Kernel, names: Sequence[str]) -> str:
 def read_harness(_: object, file: str) -> Harness:
     """What a harness says. Raises OptctxError for a file that is none."""
     told = run_harness(file)
-    if not callable(told.get("arguments", list)):
-        raise _unusable(file, f"expected a function `arguments`, found {shown(told['arguments'])}")
     tolerance = told.get("tolerance", 0.0)
     try:
         relative, absolute = tolerance if isinstance(tolerance, tuple) else (tolerance, 0.0)
@@ -267,13 +204,12 @@ def arguments_of(kernel: Kernel) -> list[Any]:
     file = kernel.harness.file
     if not kernel.harness.gives:
         return []
-    given = _told(file, run_harness(file)["arguments"])
-    if not isinstance(given, list | tuple):
-        raise _unusable(file, f"expected a list or tuple from `arguments()`, found {shown(given)}")
+    told = run_harness(file)
+    given: list[Any] = _told(file, lambda: list(told["arguments"]()))
     if len(given) != len(kernel.parameters):
         takes = counted(len(kernel.parameters), "argument")
         raise _unusable(file, f"{kernel.signature} takes {takes}, and `arguments()` gives {len(given)}")
-    return list(given)
+    return given
 
 
 def unfit(kernel: Kernel, place: int, problem: str) -> OptctxError:

@@ -10,9 +10,9 @@ import contextlib
 import ctypes
 import gc
 import math
-import operator
 import os
 import random
+import struct
 import time
 from collections.abc import Callable, Mapping
 from statistics import median
@@ -29,15 +29,6 @@ _TURN = 0.02  # seconds of samples of one object in a round
 _MOST_SAMPLES = 5  # of one object in a round
 _LONG = 0.01  # seconds: longer calls need no call before them that fills the caches
 
-_TYPES: dict[str, Any] = {
-    "i1": ctypes.c_bool,
-    "i8": ctypes.c_int8,
-    "i16": ctypes.c_int16,
-    "i32": ctypes.c_int32,
-    "i64": ctypes.c_int64,
-    "float": ctypes.c_float,
-    "double": ctypes.c_double,
-}
 # No Python runs between calls; nothing here knows how a processor passes arguments.
 _CALLER = """
 define void @optctx_calls(ptr %function, ptr %words, ptr %result, i64 %calls) {{
@@ -86,14 +77,14 @@ def check(_: None, kernel: Kernel, base: bytes, code: bytes) -> str:
 
 
 def sample_all(
-    _: None, kernel: Kernel, objects: dict[str, bytes], calls: int, seconds: float, seed: int
+    _: None, kernel: Kernel, objects: dict[str, bytes], calls: int, seconds: float
 ) -> dict[str, float]:
     """Sample each object in turn, in random order. Return the ratio of the base's time to its own.
 
     Returned under "": the median of the base's seconds for one call. `seconds`: that one call takes.
     """
     gc.disable()
-    draw = random.Random(seed)
+    draw = random.Random()  # of its own seed: a child has the state of its server
     names = draw.sample(list(objects), len(objects))
     loaded = Loaded(kernel, {name: objects[name] for name in names})
     loaded.restore_changed_only()
@@ -123,11 +114,16 @@ class Loaded:
         self._given = arguments_of(kernel)
         self._words = (ctypes.c_uint64 * max(1, len(self._given)))()
         self._result = ctypes.c_uint64()
-        self._buffers: dict[int, memoryview] = {}
+        self._buffers: dict[int, Any] = {}  # ctypes' arrays of characters, of what pointers lead to
+        self._formats: dict[int, str] = {}  # of their elements
         for place, (kind, given) in enumerate(zip(kernel.parameters, self._given, strict=True)):
-            self._pass(place, kind.split()[0], given)
-        self._contents = {place: bytes(each) for place, each in self._buffers.items()}
-        self._addresses = {place: _address(each) for place, each in self._buffers.items()}
+            try:
+                self._pass(place, kind.split()[0], given)
+            except (TypeError, ValueError, OverflowError, struct.error) as error:
+                expected = "None or a writable, contiguous buffer" if kind == "ptr" else kind
+                words = f"expected {expected}, found {shown(given)} ({error})"
+                raise unfit(kernel, place + 1, words) from None
+        self._contents = {place: each.raw for place, each in self._buffers.items()}
         self._jit = binding.create_lljit_compiler(use_jit_link=True)
         caller = binding.JITLibraryBuilder().add_ir(_caller(kernel))
         self._libraries = [caller.export_symbol("optctx_calls").link(self._jit, "optctx")]
@@ -150,41 +146,25 @@ class Loaded:
         return address
 
     def _pass(self, place: int, kind: str, given: Any) -> None:
-        """Put an argument where the caller finds it."""
-        if kind == "ptr":
-            if given is not None:
-                self._buffers[place] = view = self._buffer(place, given)
-                self._words[place] = _address(view)
-            return
-        bits = NUMBERS[kind]
-        try:
-            number = operator.index(given) if bits else float(given)
-        except (TypeError, ValueError, OverflowError):
-            raise unfit(
-                self._kernel, place + 1, f"expected a number for {kind}, found {shown(given)}"
-            ) from None
-        if bits and not -(1 << bits - 1) <= number < 1 << bits:
-            raise unfit(self._kernel, place + 1, f"{kind} holds no {number}")
-        _TYPES[kind].from_buffer(self._words, place * _WORD).value = number
+        """Put an argument where the caller finds it: a number, or None or a writable, contiguous buffer.
 
-    def _buffer(self, place: int, given: Any) -> memoryview:
-        try:
+        Raises as `struct` and ctypes do for another one.
+        """
+        if kind != "ptr":
+            form = NUMBERS[kind]
+            unsigned = form in "bhiq" and given >= 0
+            struct.pack_into(form.upper() if unsigned else form, self._words, place * _WORD, given)
+        elif given is not None:
             view = memoryview(given)
-        except TypeError:
-            view = None
-        if view is None or view.readonly or not view.c_contiguous:
-            found = shown(given) if view is None else f"a {type(given).__name__} that is not"
-            words = (
-                f"expected None or a writable, contiguous buffer, such as an array of NumPy, found {found}"
-            )
-            raise unfit(self._kernel, place + 1, words)
-        return view
+            self._formats[place] = view.format
+            self._buffers[place] = (ctypes.c_char * view.nbytes).from_buffer(view)
+            self._words[place] = ctypes.addressof(self._buffers[place])
 
     def restore_changed_only(self) -> None:
         """From now on, restore only what one call of the base changes."""
         self.call(BASE, 1)
         self._contents = {
-            place: data for place, data in self._contents.items() if bytes(self._buffers[place]) != data
+            place: data for place, data in self._contents.items() if self._buffers[place].raw != data
         }
 
     def call(self, name: str, calls: int) -> float:
@@ -193,7 +173,7 @@ class Loaded:
         By the clock of the thread: that of a process with a limit of processor time counts in ticks.
         """
         for place, data in self._contents.items():
-            ctypes.memmove(self._addresses[place], data, len(data))
+            self._buffers[place].raw = data
         words, result = self._words, ctypes.byref(self._result)
         began = time.thread_time_ns()
         self._caller(self._functions[name], words, result, calls)
@@ -215,7 +195,7 @@ class Loaded:
         """The returned value, under -1, and what one call leaves in each buffer."""
         self._result.value = 0
         self.call(name, 1)
-        return {-1: bytes(self._result), **{place: bytes(each) for place, each in self._buffers.items()}}
+        return {-1: bytes(self._result), **{place: each.raw for place, each in self._buffers.items()}}
 
     def difference(self, expected: Mapping[int, bytes], found: Mapping[int, bytes]) -> str:
         """The first element that is not as expected, in words. A NaN equals any NaN."""
@@ -232,10 +212,10 @@ class Loaded:
 
     def _numbers(self, place: int, data: bytes) -> Any:
         if place < 0:
-            kind = _TYPES.get(self._kernel.returned)
-            return () if kind is None else (kind.from_buffer_copy(data).value,)
-        form = self._buffers[place].format.removeprefix("Z")  # a complex number is two
+            form = NUMBERS.get(self._kernel.returned, "")
+            return struct.unpack_from(form, data)
         try:
+            form = self._formats[place].removeprefix("Z")  # a complex number is two
             return memoryview(data).cast(form)  # type: ignore[call-overload]
         except ValueError:  # records
             return memoryview(data)
@@ -250,10 +230,6 @@ def _is_same(one: float, two: float, relative: float, absolute: float) -> bool:
     if one == two:
         return bool(relative or absolute) or math.copysign(1, one) == math.copysign(1, two)
     return math.isfinite(one - two) and abs(one - two) <= max(absolute, relative * abs(one))
-
-
-def _address(view: memoryview) -> int:
-    return ctypes.addressof((ctypes.c_char * view.nbytes).from_buffer(view)) if view.nbytes else 0
 
 
 def _caller(kernel: Kernel) -> str:

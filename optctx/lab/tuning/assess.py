@@ -17,7 +17,7 @@ from optctx.lab.reduce import reduce_options
 from optctx.lab.space import overrides_of
 from optctx.lab.timing.bench import Interval, is_gain
 from optctx.lab.trial import Goal, Trial
-from optctx.lab.tuning.objectives import Found, Measure, Measured, RunTime, interval_of
+from optctx.lab.tuning.objectives import Found, Measured, RunTime, interval_of
 
 _CONFIRMED = 3  # trials that are checked again, until one is a gain
 _SAME = 0.99  # the ratio, and the end of its interval, of what is as fast
@@ -37,7 +37,6 @@ class Assessor(Experiment):
         self.confirmation: dict[str, Any] | None = None
         self.fewest: dict[str, str] | None = None
         self._base_code = b""
-        self._measure: Measure = lambda objects: {}
         self._found: dict[str, Found] = {}  # by digest
 
     def begin(self) -> tuple[Answer, Trial]:
@@ -47,8 +46,7 @@ class Assessor(Experiment):
         """
         self.prepare(self.plan)
         answer = self.compile_base()
-        if answer.state == "ok" and self.measured is not None:
-            self._base_code, self._measure = answer.code, self.measured.against(answer.code)
+        self._base_code = answer.code
         (trial,) = self.assessed([({}, answer)])
         return answer, trial
 
@@ -63,18 +61,18 @@ class Assessor(Experiment):
     def assessed(self, compiled: Sequence[tuple[Mapping[str, str], Answer]]) -> list[Trial]:
         """The trials of options and what they compiled to, in their order."""
         if self.measured is None:
-            return [trial_of(answer, answer.number, options, self.goal) for options, answer in compiled]
+            return [trial_of(answer, options, self.goal) for options, answer in compiled]
         new = {
             answer.digest: answer.code
             for _, answer in compiled
             if answer.state == "ok" and answer.digest not in self._found
         }
         if new:
-            self._found |= self._measure(new)
+            self._found |= self.measured.measure(self._base_code, new)
         return [self._measured_trial(options, answer) for options, answer in compiled]
 
     def _measured_trial(self, options: Mapping[str, str], answer: Answer) -> Trial:
-        trial = trial_of(answer, answer.number, options)
+        trial = trial_of(answer, options)
         if answer.state != "ok":
             return trial
         found = self._found[answer.digest]
@@ -90,18 +88,18 @@ class Assessor(Experiment):
 
     def confirm(self, trials: Iterable[Trial], objective: RunTime) -> None:
         """Check the best run times again, until one is a gain without doubt."""
-        for place, (trial, first) in enumerate(_fastest(trials)[:_CONFIRMED]):
+        for trial, first in _fastest(trials)[:_CONFIRMED]:
             options, answer = None, self._compile(overrides_of(trial.options))
             if answer.state == "ok":  # it may take too long this time
-                measure = objective.against(answer.code)
+                best = answer.code
 
-                def keeps(one: Answer, measure: Measure = measure) -> bool:
-                    return _is_as_fast(measure({one.digest: one.code})[one.digest])
+                def keeps(one: Answer, best: bytes = best) -> bool:
+                    return _is_as_fast(objective.measure(best, {one.digest: one.code})[one.digest])
 
                 options = self._reduced(trial, answer, keeps)
                 answer = self._compile(options)
-            found = objective.confirm(self._base_code, answer.code, first, place + 1)
-            if place == 0 or found.gain:
+            found = objective.confirm(self._base_code, answer.code, first)
+            if self.confirmation is None or found.gain:
                 self.confirmation = {"trial": trial.number, **asdict(found), "text": str(found)}
             if found.gain:
                 self.fewest = options

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, ClassVar
 
@@ -22,17 +22,13 @@ class Found:
     attributes: Mapping[str, Any] = field(default_factory=dict)
 
 
-# Objects by name -> what each of them gave.
-Measure = Callable[[Mapping[str, bytes]], dict[str, Found]]
-
-
 @dataclass(frozen=True)
 class RunTime:
     """The time of one call of a kernel, as a multiple of the base's: 0.5 is twice as fast.
 
     Candidates are timed beside the base, in turn, on one processor (`optctx.lab.timing`). One whose output is
     not the base's is a "wrong result". At the end the best one is checked again: without that it is no gain.
-    The seconds of the harness are for up to eight candidates, which are timed together.
+    The seconds of the harness are for eight candidates, which are timed together.
     """
 
     kernel: Kernel = Kernel("main")  # noqa: RUF009  frozen
@@ -43,24 +39,18 @@ class RunTime:
         """All that its figures depend on, for a study that goes on."""
         return self.kernel.identity
 
-    def against(self, base: bytes) -> Measure:
-        """What measures candidates against a base. It raises OptctxError if the base cannot be run."""
-        bench = Bench(base, self.kernel)
-        return lambda candidates: self._measure(bench, candidates)
+    def measure(self, base: bytes, candidates: Mapping[str, bytes]) -> dict[str, Found]:
+        """Time candidates beside a base. Raises OptctxError if the base cannot be run."""
+        found = Bench(base, self.kernel).measure(candidates)
+        return {name: self._found(timing, found.noise) for name, timing in found.candidates.items()}
 
-    def confirm(self, base: bytes, code: bytes, first: Interval, seed: int) -> Confirmation:
+    def confirm(self, base: bytes, code: bytes, first: Interval) -> Confirmation:
         """Check a candidate once more, whose ratio was `first`."""
-        return Bench(base, self.kernel).confirm(code, first, seconds=self.kernel.harness.seconds, seed=seed)
-
-    def _measure(self, bench: Bench, candidates: Mapping[str, bytes]) -> dict[str, Found]:
-        measurement = bench.measure(candidates, seconds=self.kernel.harness.seconds)
-        return {
-            name: self._found(timing, measurement.noise) for name, timing in measurement.candidates.items()
-        }
+        return Bench(base, self.kernel).confirm(code, first)
 
     def _found(self, timing: Timing, noise: Interval) -> Found:
         if timing.ratio is None or timing.seconds is None:
-            return Found(timing.outcome.state, error=timing.outcome.error)
+            return Found(timing.state, error=timing.error)
         intervals = {"seconds": timing.seconds, "ratio": timing.ratio, "noise": noise}
         times = {name: asdict(each) for name, each in intervals.items()}
         return Found("ok", 1 / timing.ratio.middle, attributes={"time": times})
@@ -90,9 +80,9 @@ class Command:
         """All that its figures depend on, for a study that goes on."""
         return self.command
 
-    def against(self, base: bytes) -> Measure:
-        """What measures candidates. The base says nothing to it."""
-        return lambda candidates: {name: self._one(code) for name, code in candidates.items()}
+    def measure(self, base: bytes, candidates: Mapping[str, bytes]) -> dict[str, Found]:
+        """Run the command for each candidate. The base has no say."""
+        return {name: self._one(code) for name, code in candidates.items()}
 
     def _one(self, code: bytes) -> Found:
         try:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 
 from optctx import Option, registry
 from optctx.compiling import Job
@@ -25,7 +25,6 @@ def propose(
     count: int = 8,
     *,
     by: str = "size",
-    exclude: Collection[str] = (),
     trials: int | None = _COMPILATIONS,
     seconds: float | None = None,
     limits: Limits = Limits(),  # noqa: B008  frozen
@@ -45,7 +44,7 @@ def propose(
     name = by.partition(":")[0]
     goal = goal_named(by if name in _RANKED else "size")
     options = registry(job.image).items()
-    tuning = [name for name, option in options if option.trust == _TUNING and name not in exclude]
+    tuning = [name for name, option in options if option.trust == _TUNING]
     try:
         ranking = rank(
             job,

@@ -9,32 +9,27 @@ from __future__ import annotations
 import contextlib
 import importlib
 import os
-import platform
-import secrets
 import warnings
-from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor, wait
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from optctx.errors import EndedEarlyError, OptctxError, shown
-from optctx.lab.space import Space
-from optctx.lab.trial import Goal, Trial, check_identity
+from optctx.errors import OptctxError, shown
+from optctx.lab.space import Choices, Space, Values
+from optctx.lab.trial import Goal, Trial
 
 if TYPE_CHECKING:
     import optuna
     from optuna.distributions import BaseDistribution
     from optuna.storages import BaseStorage
-    from optuna.trial import FrozenTrial, TrialState
+    from optuna.trial import FrozenTrial
 
 T = TypeVar("T")
 _NAME = "optctx"  # of the attributes
 _OPTUNAS = ("number", "options", "figure")  # of a trial, which Optuna keeps by itself
-_OWNER = "optctx:process"  # that runs a trial
 _LINE = 1 << 20  # bytes, of a journal
 _LONGEST = 200  # characters of an error of another library
-_REMEDY = "name another storage"
 _SERVER = "://"  # in the address of a database
 
 
@@ -46,9 +41,130 @@ def need_optuna() -> None:
         raise OptctxError("cannot search without Optuna: pip install 'optctx[tune]'") from None
 
 
-@contextmanager
-def quiet() -> Iterator[None]:
-    """Keep Optuna from logging and warning inside the block. It is short: the settings are the process's."""
+def kept_space(place: str | None, name: str) -> Sequence[str]:
+    """The space of a study, as `parse_space` reads it; none if there is no such study."""
+    if place is None:
+        return ()
+    import optuna
+
+    def space() -> Sequence[str]:
+        storage = _opened(place)
+        if name not in optuna.get_all_study_names(storage):
+            return ()
+        about = optuna.load_study(study_name=name, storage=storage).user_attrs.get(_NAME, {})
+        return tuple(about.get("space", ()))
+
+    return _do(place, space)
+
+
+class Study:
+    """A study of Optuna's, which optctx asks for points and tells what came of them. For one thread.
+
+    `place`: a journal file, a database by its URL, or None for this process's memory. `own`: Optuna's.
+    """
+
+    def __init__(self, place: str | None, name: str, goal: Goal, about: Mapping[str, Any]) -> None:
+        """Make the study, or continue it.
+
+        `about`: what it is one of. Raises OptctxError for a study of something else, and for a storage that
+        cannot be used.
+        """
+        import optuna
+
+        def made() -> optuna.Study:
+            study = optuna.create_study(
+                storage=_opened(place),
+                study_name=name,
+                direction="minimize" if goal.sign > 0 else "maximize",
+                load_if_exists=True,
+            )
+            if not study.user_attrs and not study.get_trials(deepcopy=False):
+                study.set_user_attr(_NAME, about)
+            return study
+
+        self.place = place
+        self.own = _do(place, made)
+        kept = _do(place, lambda: self.own.user_attrs.get(_NAME))
+        where = f"cannot resume from the study {shown(name)} in {named(place)}"
+        if not isinstance(kept, dict):
+            raise OptctxError(f"{where}: optctx has not made it; name another storage")
+        if changed := [part for part in {**kept, **about} if kept.get(part) != about.get(part)]:
+            raise OptctxError(
+                f"{where}: its trials differ in {' and '.join(changed[:10])}; repeat its arguments, or name "
+                "another storage"
+            )
+
+    def ask(self, space: Space) -> optuna.Trial:
+        """The next point of the sampler, or one that was given back."""
+        values = {each.name: _distribution(each.values) for each in space.dimensions}
+        return _do(self.place, lambda: self.own.ask(values))
+
+    def tell(self, asked: optuna.Trial, trial: Trial) -> None:
+        """Keep a trial.
+
+        Its number, options and figure are Optuna's; the attribute has the rest.
+        A sampler learns to avoid what is pruned, and ignores what fails: so a crash is pruned.
+        """
+        from optuna.trial import TrialState
+
+        rest = {name: each for name, each in asdict(trial).items() if name not in _OPTUNAS}
+        state = TrialState.PRUNED if trial.figure is None else None
+
+        def tell() -> None:
+            asked.set_user_attr(_NAME, rest)
+            self.own.tell(asked, trial.figure, state)
+
+        _do(self.place, tell)
+
+    def give_back(self, asked: Iterable[optuna.Trial]) -> None:
+        """Have trials that did not end done again, by the process that asks next."""
+        from optuna.trial import TrialState
+
+        def give_back() -> None:
+            for trial in asked:
+                told = self.own.tell(trial, state=TrialState.FAIL, skip_if_finished=True)
+                if told.state == TrialState.FAIL:
+                    self.own.enqueue_trial(trial.params)
+
+        _do(self.place, give_back)
+
+    def ended(self) -> dict[int, Trial]:
+        """The trials that have ended, of every process, by number."""
+        from optuna.trial import TrialState
+
+        states = TrialState.COMPLETE, TrialState.PRUNED
+        found = _do(self.place, lambda: self.own.get_trials(deepcopy=False, states=states))
+        try:
+            return {trial.number: _kept(trial) for trial in found}
+        except (KeyError, TypeError):
+            raise OptctxError(
+                f"cannot resume from the study in {named(self.place)}: a trial is not of optctx"
+            ) from None
+
+    def begun(self) -> int:
+        """How many trials there are, of every process."""
+        return len(_do(self.place, lambda: self.own.get_trials(deepcopy=False)))
+
+
+def named(place: str | None) -> str:
+    """A storage as messages name it, without a password."""
+    if place is None:
+        return "this process's memory"
+    return shown(place.split("@")[-1] if _SERVER in place else place)
+
+
+def _do(place: str | None, work: Callable[[], T]) -> T:
+    """Have Optuna do something. Raises OptctxError for what goes wrong in the storage.
+
+    It does that on a thread, so Ctrl-C comes between two steps of it: inside one it may leave a lock behind,
+    for which every process waits half a minute, or end as another error.
+    """
+    with ThreadPoolExecutor(1) as thread:
+        return thread.submit(_quietly, place, work).result()
+
+
+def _quietly(place: str | None, work: Callable[[], T]) -> T:
+    """Keep Optuna from logging and warning, for the whole process."""
     import optuna
 
     before = optuna.logging.get_verbosity()
@@ -56,130 +172,33 @@ def quiet() -> Iterator[None]:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            yield
+            return work()
+    except OptctxError:
+        raise
+    except Exception as error:  # Optuna's, SQLAlchemy's, a driver's or the system's
+        words = error.strerror if isinstance(error, OSError) else " ".join(str(error).split())[:_LONGEST]
+        raise OptctxError(
+            f"cannot use the storage {named(place)}: {words or type(error).__name__}"
+        ) from error
     finally:
         optuna.logging.set_verbosity(before)
 
 
-class Storage:
-    """Where Optuna keeps studies: a journal file, a database by its URL, or None for this process's memory.
-
-    Nothing is made before `study`. Optuna works on a thread of its own, so Ctrl-C comes between two steps of
-    it: inside one it would leave a lock behind, for which every process waits half a minute.
-    """
-
-    def __init__(self, place: str | None) -> None:
-        self.place = place
-        self._thread = ThreadPoolExecutor(1)
-        self._storage: BaseStorage | None = None
-
-    @property
-    def is_file(self) -> bool:
-        return self.place is not None and _SERVER not in self.place
-
-    @property
-    def named(self) -> str:
-        """As errors name it, without a password."""
-        if self.place is None:
-            return "this process's memory"
-        return shown(self.place if self.is_file else self.place.split("@")[-1])
-
-    def study(self, name: str, goal: Goal, identity: Mapping[str, Any]) -> Study:
-        """Make a study, or continue it. Raises OptctxError for one of something else."""
-        study, own = self.do(lambda: self._made(name, goal, identity))
-        where = f"the study {shown(name)} in {self.named}"
-        if not isinstance(own, dict):
-            raise OptctxError(f"cannot resume from {where}: optctx has not made it; {_REMEDY}")
-        check_identity(identity, own, where, _REMEDY)
-        return Study(self, study)
-
-    def _made(self, name: str, goal: Goal, identity: Mapping[str, Any]) -> tuple[optuna.Study, Any]:
-        """The study, and what it says that it is one of."""
-        import optuna
-
-        found = self._existing(name) or optuna.create_study(
-            storage=self._opened(),
-            study_name=name,
-            direction="minimize" if goal.sign > 0 else "maximize",
-            load_if_exists=True,
-        )
-        if not found.user_attrs and not found.get_trials(deepcopy=False):
-            found.set_user_attr(_NAME, identity)
-        return found, found.user_attrs.get(_NAME)
-
-    def identity(self, name: str) -> Mapping[str, Any] | None:
-        """What an existing study is one of; None if there is none. Makes nothing."""
-        if self.place is None or (self.is_file and not os.path.exists(self.place)):
-            return None
-        study = self.do(lambda: self._existing(name))
-        own = None if study is None else self.do(lambda: study.user_attrs.get(_NAME))
-        return own if isinstance(own, dict) else None
-
-    def _existing(self, name: str) -> optuna.Study | None:
-        """The study of that name, if there is one: to try would leave a line in a journal."""
-        import optuna
-
-        storage = self._opened()
-        known = name in optuna.get_all_study_names(storage)
-        return optuna.load_study(study_name=name, storage=storage) if known else None
-
-    def close(self) -> None:
-        """Close the connections, which Optuna leaves to the collector, and end the thread."""
-        self._thread.submit(self._disconnect)
-        self._thread.shutdown()
-
-    def _disconnect(self) -> None:
-        storage: Any = getattr(self._storage, "_backend", self._storage)
-        if hasattr(storage, "engine"):  # of a database
-            storage.remove_session()
-            storage.engine.dispose()
-
-    def _opened(self) -> BaseStorage:
-        from optuna import storages
-
-        if self._storage is None:
-            if self.place is None:
-                self._storage = storages.InMemoryStorage()
-            elif self.is_file:
-                self._storage = _journal(self.place)
-            else:
-                self._storage = storages.get_storage(self.place)
-        return self._storage
-
-    def do(self, work: Callable[[], T]) -> T:
-        """Have Optuna do something. Raises OptctxError for what goes wrong in the storage."""
-        future = self._thread.submit(self._do, work)
-        try:
-            return future.result()
-        except KeyboardInterrupt:
-            wait([future])
-            raise
-
-    def _do(self, work: Callable[[], T]) -> T:
-        try:
-            with quiet():
-                return work()
-        except OptctxError:
-            raise
-        except Exception as error:  # Optuna's, SQLAlchemy's, a driver's or the system's
-            words = " ".join(str(error).split())[:_LONGEST] or type(error).__name__
-            if isinstance(error, OSError):
-                words = error.strerror or words
-            kind = EndedEarlyError if self._storage is not None else OptctxError
-            raise kind(f"cannot use the storage {self.named}: {words}") from error
-
-
-def _journal(path: str) -> BaseStorage:
-    from optuna.storages import JournalStorage
+def _opened(place: str | None) -> BaseStorage:
+    from optuna import storages
     from optuna.storages.journal import JournalFileBackend, JournalFileSymlinkLock
 
-    lock = JournalFileSymlinkLock(path)
+    if place is None:
+        return storages.InMemoryStorage()
+    if _SERVER in place:
+        return storages.get_storage(place)
+    lock = JournalFileSymlinkLock(place)
     lock.acquire()
     try:
-        _mend(path)
+        _mend(place)
     finally:
         lock.release()
-    return JournalStorage(JournalFileBackend(path))
+    return storages.JournalStorage(JournalFileBackend(place))
 
 
 def _mend(path: str) -> None:
@@ -200,118 +219,14 @@ def _mend(path: str) -> None:
             file.truncate(size - len(last) + last.rfind(b"\n") + 1)
 
 
-class Study:
-    """A study of Optuna's, which optctx asks for points and tells what came of them. For one thread.
-
-    `study`: Optuna's own.
-    """
-
-    def __init__(self, storage: Storage, study: optuna.Study) -> None:
-        self.storage, self.study = storage, study
-        self._owner = f"{_owner(os.getpid())} {secrets.token_hex(4)}"
-
-    def ask(self, space: Space) -> optuna.Trial:
-        """The next point of the sampler, or one that another process has left."""
-
-        def ask() -> optuna.Trial:
-            trial = self.study.ask(_distributions(space))
-            trial.set_user_attr(_OWNER, self._owner)
-            return trial
-
-        return self.storage.do(ask)
-
-    def tell(self, asked: optuna.Trial, trial: Trial) -> bool:
-        """Keep a trial. Returns whether it counts: not if another process took it for lost.
-
-        Its number, options and figure are Optuna's; the attribute has the rest.
-        A sampler learns to avoid what is pruned, and ignores what fails: so a crash is pruned.
-        """
-        from optuna.exceptions import UpdateFinishedTrialError
-        from optuna.trial import TrialState
-
-        rest = {name: each for name, each in asdict(trial).items() if name not in _OPTUNAS}
-
-        def tell() -> bool:
-            with contextlib.suppress(UpdateFinishedTrialError):
-                asked.set_user_attr(_NAME, rest)
-                if trial.figure is not None:
-                    self.study.tell(asked, trial.figure)
-                else:
-                    self.study.tell(asked, state=TrialState.PRUNED)
-                return True
-            return False
-
-        return self.storage.do(tell)
-
-    def trials(self) -> dict[int, Trial]:
-        """The trials that have ended, of every process, by number."""
-        from optuna.trial import TrialState
-
-        found = self._in_states(TrialState.COMPLETE, TrialState.PRUNED)
-        try:
-            return {trial.number: _kept(trial) for trial in found}
-        except (KeyError, TypeError):
-            raise OptctxError(
-                f"cannot resume from the study in {self.storage.named}: a trial is not of optctx"
-            ) from None
-
-    def counts(self) -> tuple[int, int]:
-        """How many trials run or have ended, of every process, and how many different points they try."""
-        from optuna.trial import TrialState
-
-        found = self._in_states(TrialState.RUNNING, TrialState.COMPLETE, TrialState.PRUNED)
-        return len(found), len({tuple(sorted(trial.params.items())) for trial in found})
-
-    def _in_states(self, *states: TrialState) -> list[FrozenTrial]:
-        return self.storage.do(lambda: self.study.get_trials(deepcopy=False, states=states))
-
-    def give_back(self) -> None:
-        """Have trials of this search that did not end done again, by the process that asks next."""
-        self.storage.do(lambda: self._again(lambda trial: trial.user_attrs.get(_OWNER) == self._owner))
-
-    def take_over(self) -> None:
-        """The same for the trials of processes of this machine that are gone."""
-        self.storage.do(lambda: self._again(lambda trial: _is_gone(trial.user_attrs.get(_OWNER, ""))))
-
-    def _again(self, which: Callable[[FrozenTrial], bool]) -> None:
-        from optuna.exceptions import UpdateFinishedTrialError
-        from optuna.trial import TrialState
-
-        for trial in filter(which, self.study.get_trials(deepcopy=False, states=(TrialState.RUNNING,))):
-            # If another process is faster, it has it done again.
-            with contextlib.suppress(UpdateFinishedTrialError, ValueError):
-                self.study.tell(trial.number, state=TrialState.FAIL)
-                self.study.enqueue_trial(trial.params)
-
-
 def _kept(trial: FrozenTrial) -> Trial:
     options = {name: str(value) for name, value in trial.params.items()}
     return Trial(number=trial.number, options=options, figure=trial.value, **trial.user_attrs[_NAME])
 
 
-def _distributions(space: Space) -> dict[str, BaseDistribution]:
-    from optuna import distributions
+def _distribution(values: Values) -> BaseDistribution:
+    from optuna.distributions import CategoricalDistribution, IntDistribution
 
-    found: dict[str, BaseDistribution] = {}
-    for each in space.dimensions:
-        kind, attributes = each.values.distribution()
-        found[each.name] = getattr(distributions, f"{kind}Distribution")(**attributes)
-    return found
-
-
-def _owner(process: int) -> str:
-    """What tells a process from every other one, past ones too."""
-    with open(f"/proc/{process}/stat", encoding="utf-8", errors="replace") as file:
-        started = file.read().rpartition(")")[2].split()[19]
-    return f"{platform.node()} {process} {started}"
-
-
-def _is_gone(owner: str) -> bool:
-    """Whether a process of this machine has ended. What another machine runs is not known."""
-    node, _, process = owner.partition(" ")
-    if node != platform.node():
-        return False
-    try:
-        return not owner.startswith(_owner(int(process.split()[0])))
-    except (OSError, ValueError, IndexError):
-        return True
+    if isinstance(values, Choices):
+        return CategoricalDistribution(values.texts)
+    return IntDistribution(values.low, values.last, log=values.log, step=values.step)

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import contextlib
-import importlib.metadata
+import hashlib
 import math
-import platform
 import time
 from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, replace
+from importlib.metadata import version
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from optctx import OptionContext, registry
 from optctx.compiling import Job
+from optctx.compiling.facts import build_id
 from optctx.errors import EndedEarlyError, Interrupted, OptctxError
 from optctx.lab.experiment import ByReads, Plan, make_plan
 from optctx.lab.outcome import Answer, Limits
@@ -21,10 +22,10 @@ from optctx.lab.settings import checked, positive, setting
 from optctx.lab.settings import seconds as read_seconds
 from optctx.lab.space import Space, overrides_of
 from optctx.lab.timing.bench import processor_model
-from optctx.lab.trial import Goal, Trial, goal_named, identity_of, versions
+from optctx.lab.trial import Goal, Trial, goal_named
 from optctx.lab.tuning.assess import Assessor
 from optctx.lab.tuning.objectives import Measured, RunTime
-from optctx.lab.tuning.studies import Storage, Study, need_optuna
+from optctx.lab.tuning.studies import Study, named, need_optuna
 from optctx.wording import counted
 
 if TYPE_CHECKING:
@@ -36,6 +37,7 @@ _TRIALS = 100  # where no limit is given
 _LARGEST_GRID = 1_000_000  # points, which are held in memory
 _WINDOW = 8  # trials under way at once, of which a sampler knows no figures yet
 _REPEATS = 3  # compilations whose time counts
+_FORMAT = 6  # of what a study keeps
 
 _ENDS = {"failed": "does not compile", "crashed": "crashes LLVM", "timed out": "takes too long"}
 
@@ -101,17 +103,16 @@ class Tuned:
     """A search and its trials, of every process that works on its study, by number.
 
     `study`: Optuna's own, for `optuna.visualization` and `optuna.importance`. `base`: the compilation with no
-    option of the space set. `ended`: why the search came to its end, in words; "interrupted" after Ctrl-C; ""
-    after an error. `total`: how many trials the whole search has, where its limit or its space tells.
-    `space`: its dimensions as texts. `compiled`: how many compilations it took in this run.
+    option of the space set. `about`: what the study is one of, such as its `space` and its `versions`.
+    `ended`: why the search came to its end, in words; "interrupted" after Ctrl-C; "" after an error. `total`:
+    how many trials the whole search has, where its limit or its space tells. `compiled`: how many
+    compilations it took in this run.
     """
 
     goal: Goal
     base: Trial
     trials: tuple[Trial, ...]
-    space: tuple[str, ...]
-    passes: str
-    versions: Mapping[str, str]
+    about: Mapping[str, Any]
     seconds: float = 0.0  # wall time of this run
     compiled: int = 0
     ended: str = ""
@@ -134,14 +135,12 @@ class Tuned:
     @property
     def progress(self) -> str:
         """How far it came: "interrupted after 8 of 12 trials"."""
-        how = f"{self.ended} after" if self.ended == INTERRUPTED else "not finished:"
-        return f"{'' if self.finished else f'{how} '}{self.count}"
-
-    @property
-    def count(self) -> str:
-        """How many trials there are, of how many if that is known."""
+        if self.finished:
+            return counted(len(self.trials), "trial")
+        how = f"{INTERRUPTED} after" if self.ended else "not finished:"
         count = len(self.trials)
-        return counted(count, "trial") if self.total is None else f"{count} of {counted(self.total, 'trial')}"
+        of = counted(count, "trial") if self.total is None else f"{count} of {counted(self.total, 'trial')}"
+        return f"{how} {of}"
 
     @property
     def best_so_far(self) -> Trial | None:
@@ -156,10 +155,8 @@ class Tuned:
         """
         if not self.goal.confirmed:
             return self.goal.best_of(self.trials, self.base)
-        if self.confirmation is None or not self.confirmation["gain"]:
-            return None
-        number = self.confirmation["trial"]
-        return next((trial for trial in self.trials if trial.number == number and trial.state == "ok"), None)
+        number = self.confirmation["trial"] if self.confirmation and self.confirmation["gain"] else None
+        return next((trial for trial in self.trials if trial.number == number), None)
 
     @property
     def fewest(self) -> Mapping[str, str] | None:
@@ -174,10 +171,8 @@ class Tuned:
         return sorted(done, key=lambda each: (self.goal.sign * (each.figure or 0), each.number))
 
     def as_data(self) -> dict[str, Any]:
-        """One object for JSON: `trials` in the order of their numbers, `base`, `best` (or None),
-        what was searched and how, the machine and the versions. Numbers are in the unit of `goal`. Where
-        `finished` is false the search was interrupted or failed. Its `best` is one so far, and None for a run
-        time that no second check has confirmed; `best_so_far` is the number of a trial in that case, too.
+        """One object for JSON: the fields but `study`; `best`, or None; `best_so_far`, the number of a trial;
+        and `finished`. Numbers are in the unit of `goal`.
         """
         found = asdict(replace(self, study=None))
         so_far = self.best_so_far and self.best_so_far.number
@@ -238,26 +233,33 @@ def tune(
         noted=tuple(targets.values()),
         repeats=_REPEATS if timed else 1,
     )
-    identity = _identity(plan, space, goal, measured)
-    with contextlib.closing(Storage(storage)) as opened:
-        found = opened.study(study, goal, identity)
-        with Assessor(plan, goal, measured) as assessor:
-            return _Run(space, search, found, assessor, on_trial, ByReads(targets)).run()
+    about = _about(plan, space, goal, measured)
+    opened = Study(storage, study, goal, about)
+    with Assessor(plan, goal, measured) as assessor:
+        return _Run(space, search, about, opened, assessor, on_trial, ByReads(targets)).run()
 
 
-def _identity(plan: Plan, space: Space, goal: Goal, measured: Measured | None) -> Mapping[str, Any]:
+def _about(plan: Plan, space: Space, goal: Goal, measured: Measured | None) -> Mapping[str, Any]:
     """What a study is one of: it goes on only with the same."""
     # Multiples of the base's time on one processor say nothing of another one.
     more = {"processor": processor_model()} if isinstance(measured, RunTime) else {}
     how = "" if measured is None else f", {measured.identity}"
-    return identity_of(
-        "tune",
-        plan.job,
-        (plan.arguments, plan.attributes),
-        space=space.texts(),
-        goal=f"{goal.name}: {goal.direction}{how}",
+    ir = plan.job.ir if isinstance(plan.job.ir, bytes) else plan.job.ir.encode(errors="surrogatepass")
+    return {
+        "format": _FORMAT,
+        "input": hashlib.sha256(ir).hexdigest(),
+        "passes": plan.job.passes,
+        "target": list(plan.job.target.values()),
+        "base": [list(plan.arguments), list(plan.attributes)],
+        "versions": {
+            "optctx": version("optctx"),
+            "llvmlite": version("llvmlite"),
+            "LLVM": build_id(plan.job.image),
+        },
+        "space": space.texts(),
+        "goal": f"{goal.name}: {goal.direction}{how}",
         **more,
-    )
+    }
 
 
 @dataclass
@@ -273,6 +275,7 @@ class _Asked:
 class _Run:
     space: Space
     search: Search
+    about: Mapping[str, Any]
     study: Study
     assessor: Assessor
     on_trial: Callable[[Trial, int | None], None]
@@ -280,82 +283,65 @@ class _Run:
     started: float = field(default_factory=time.monotonic)
     asked: deque[_Asked] = field(default_factory=deque)  # and not told, in order
     trials: dict[int, Trial] = field(default_factory=dict)  # that have ended, as far as this process knows
-    numbers: int = 0  # of the study, as far as this process knows
-    base: Trial | None = None
+    begun: int = 0  # trials of the study, as far as this process knows
     compiled: int = 0
-    ended: str = ""
-
-    def __post_init__(self) -> None:
-        self.plan, self.measured = self.assessor.plan, self.assessor.measured
-
-    @property
-    def total(self) -> int | None:
-        """How many trials the whole search has, where its limit or its space tells."""
-        points = self.space.count if self.search.is_grid(self.space) else math.inf
-        most = min(points, math.inf if self.search.most is None else self.search.most)
-        return None if most == math.inf else max(int(most), len(self.trials))
 
     def run(self) -> Tuned:
+        base = self._begin()
         try:
-            try:
-                self._begin()
-                ended = self._search()
-            except BaseException:
-                with contextlib.suppress(OptctxError):  # of a storage that fails
-                    self._leave()
-                raise
-            self._find_winner()
-            self.ended = ended
+            ended = self._searched()
+            self._find_winner(base)
+            return self._result(base, ended)
         except KeyboardInterrupt:
-            self.ended = INTERRUPTED
-            if self.base is None:
-                raise
-            raise Interrupted(self._result()) from None
+            raise Interrupted(self._result(base, INTERRUPTED)) from None
         except OptctxError as error:
-            if self.base is None:
-                raise
             early = error if isinstance(error, EndedEarlyError) else EndedEarlyError(str(error))
-            early.partial = self._result()
+            early.partial = self._result(base, "")
             raise early from error.__cause__
-        return self._result()
 
-    def _result(self) -> Tuned:
-        assert self.base is not None
-        return Tuned(
-            goal=self.assessor.goal,
-            base=self.base,
-            trials=tuple(self.trials[number] for number in sorted(self.trials)),
-            space=tuple(self.space.texts()),
-            passes=self.plan.job.passes,
-            versions={
-                **versions(self.plan.job.image),
-                "python": platform.python_version(),
-                "optuna": importlib.metadata.version("optuna"),
-            },
-            seconds=time.monotonic() - self.started,
-            compiled=self.compiled,
-            ended=self.ended,
-            total=self.total,
-            storage="" if self.study.storage.place is None else self.study.storage.named,
-            confirmation=self.assessor.confirmation,
-            minimised=self.assessor.fewest,
-            study=self.study.study,
-        )
-
-    def _begin(self) -> None:
+    def _begin(self) -> Trial:
         """Compile and measure the base, and take what is in the study."""
         answer, base = self.assessor.begin()
         if base.state != "ok":
             how = _ENDS.get(answer.state, f"is {answer.state}") if answer.state != "ok" else "has no figure"
             raise OptctxError(f"cannot tune: without any option the module {how} ({base.error})")
         self.known.add({}, answer)
-        self.study.take_over()
-        self.trials = self.study.trials()
-        self.numbers = len(self.trials)
-        begun, _ = self.study.counts()
-        self.study.study.sampler = self.search.make_sampler(self.space, begun)
+        self.trials, self.begun = self.study.ended(), self.study.begun()
+        self.study.own.sampler = self.search.make_sampler(self.space, self.begun)
         self.assessor.know(self.trials.values())
-        self.base = base
+        return base
+
+    def _result(self, base: Trial, ended: str) -> Tuned:
+        return Tuned(
+            goal=self.assessor.goal,
+            base=base,
+            trials=tuple(self.trials[number] for number in sorted(self.trials)),
+            about=self.about,
+            seconds=time.monotonic() - self.started,
+            compiled=self.compiled,
+            ended=ended,
+            total=self._total,
+            storage="" if self.study.place is None else named(self.study.place),
+            confirmation=self.assessor.confirmation,
+            minimised=self.assessor.fewest,
+            study=self.study.own,
+        )
+
+    @property
+    def _total(self) -> int | None:
+        """How many trials the whole search has, where its limit or its space tells."""
+        points = self.space.count if self.search.is_grid(self.space) else math.inf
+        most = min(points, math.inf if self.search.most is None else self.search.most)
+        return None if most == math.inf else max(int(most), len(self.trials))
+
+    def _searched(self) -> str:
+        """Search. Returns which limit was reached. What is asked for and not told is left to the next run."""
+        try:
+            return self._search()
+        finally:
+            with contextlib.suppress(OptctxError):  # of a storage that fails
+                self.study.give_back(each.trial for each in self.asked)
+                self.trials = self.study.ended()
 
     def _search(self) -> str:
         """Ask, compile and tell, until a limit is reached. Returns which one.
@@ -371,9 +357,8 @@ class _Run:
                 if not ended:
                     self._ask()
             if not self.asked:
-                self.trials = self.study.trials()
                 return ended
-            due = list(self.asked) if self.measured is not None else [self.asked[0]]
+            due = list(self.asked) if self.assessor.measured is not None else [self.asked[0]]
             while any(each.answer is None for each in due):
                 self._collect()
             compiled = [(each.options, each.answer) for each in due if each.answer is not None]
@@ -381,21 +366,25 @@ class _Run:
                 self._tell(each, trial)
 
     def _reached(self) -> str:
-        """Which limit is reached, in words; "" for none. It counts the trials of every process."""
+        """Which limit is reached, in words; "" for none. It counts the trials of every process that have
+        ended, and those of this one that run.
+        """
         most, seconds = self.search.most, self.search.seconds
         if seconds is not None and time.monotonic() - self.started >= seconds:
             return f"{seconds:g} seconds"
-        if self.numbers >= min(most or math.inf, self.space.count):
-            trials, points = self.study.counts()
-            if most is not None and trials >= most:
-                return counted(most, "trial")
-            if points >= self.space.count:
+        if self.begun >= min(most or math.inf, self.space.count):
+            points = [trial.options for trial in self.study.ended().values()]
+            points += [each.options for each in self.asked]
+            if len({tuple(sorted(point.items())) for point in points}) >= self.space.count:
                 return "every point of the space was tried"
+            # A grid asks again for points of a process that was killed, and of one that still runs.
+            if most is not None and len(points) >= most and not self.search.is_grid(self.space):
+                return counted(most, "trial")
         return ""
 
     def _ask(self) -> None:
         trial = self.study.ask(self.space)
-        self.numbers = trial.number + 1
+        self.begun = trial.number + 1
         asked = _Asked(trial, {name: str(trial.params[name]) for name in self.space.names})
         self.asked.append(asked)
         known = self.known.find(overrides_of(asked.options))
@@ -406,31 +395,20 @@ class _Run:
 
     def _collect(self) -> None:
         for answer in self.assessor.answers():
-            times = self.plan.repeats if answer.state == "ok" else 1  # the first without output ends them
-            self.compiled += times
+            self.compiled += self.assessor.plan.repeats
             asked = next(each for each in self.asked if each.trial.number == answer.number)
             asked.answer = answer
             self.known.add(overrides_of(asked.options), answer)
 
     def _tell(self, asked: _Asked, trial: Trial) -> None:
-        counts = self.study.tell(asked.trial, trial)
+        self.study.tell(asked.trial, trial)
         self.asked.popleft()
-        if counts:
-            self.trials[trial.number] = trial
-            self.on_trial(trial, self.total)
+        self.trials[trial.number] = trial
+        self.on_trial(trial, self._total)
 
-    def _leave(self) -> None:
-        """Tell what is compiled, and leave the rest to the process that asks next."""
-        done = [(each, each.answer) for each in self.asked if each.answer is not None]
-        if self.measured is None:
-            made = self.assessor.assessed([(each.options, answer) for each, answer in done])
-            for (each, _), trial in zip(done, made, strict=True):
-                self.study.tell(each.trial, trial)
-        self.study.give_back()
-        self.trials = self.study.trials()
-
-    def _find_winner(self) -> None:
-        if isinstance(self.measured, RunTime):
-            self.assessor.confirm(self.trials.values(), self.measured)
-        elif (best := self._result().best) is not None:
+    def _find_winner(self, base: Trial) -> None:
+        measured, trials = self.assessor.measured, self.trials.values()
+        if isinstance(measured, RunTime):
+            self.assessor.confirm(trials, measured)
+        elif (best := self.assessor.goal.best_of(list(trials), base)) is not None:
             self.assessor.reduce(best)

@@ -84,12 +84,10 @@ def test_a_space_of_any_size_is_counted() -> None:
     assert space.count == 3 << 53 * 20
 
 
-def test_a_grid_lists_points_in_order_and_no_more_than_are_asked_for() -> None:
+def test_a_grid_lists_points_in_order() -> None:
     # A name alone is a flag, and a dash is as good as none.
     space = parse_space(["unroll-count=1..3", "-enable-gvn-hoist"])
     first = [{"unroll-count": 1, "enable-gvn-hoist": text} for text in ("false", "true")]
-    assert space.points(100)[:2] == space.points(2) == first
-    assert len(space.points(100)) == 6
+    assert space.points()[:2] == first
+    assert len(space.points()) == 6
     assert parse_space(space.texts()) == space
-    many = Integers(1, 1 << 50)
-    assert Space((Dimension("a", many), Dimension("b", many))).points(1) == [{"a": 1, "b": 1}]

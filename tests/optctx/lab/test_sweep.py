@@ -9,8 +9,11 @@ from dataclasses import replace
 import pytest
 
 from optctx.compiling import FreshProcess, Job, Result
-from optctx.errors import OptctxError
+from optctx.errors import Interrupted, OptctxError
+from optctx.lab.outcome import Limits
 from optctx.lab.sweep import sweep
+from optctx.lab.trial import Trial
+from tests.support.ir_texts import SCALE
 from tests.support.rows import rows
 
 KERNEL = (pathlib.Path(__file__).parents[3] / "examples" / "kernel.ll").read_text()
@@ -22,7 +25,7 @@ JOB = Job(KERNEL, triple="x86_64-unknown-linux-gnu")
     [
         (
             ["unroll-count=1..1000", "inline-threshold=1..1000"],
-            r"compile 1,000,000 combinations \(1000 x 1000\).*--trials \(trials=\)",
+            r"compile 1,000,000 combinations \(1000 x 1000\).*give fewer values",
         ),
         (["unroll-count=1..100001"], r"100,001 combinations \(100001\)"),
         (["unroll-count=1,x", "no-such-option=1"], "cannot set 'unroll-count' to 'x'"),
@@ -40,21 +43,11 @@ def test_a_grid_that_is_too_large_or_has_bad_settings_is_refused_at_once(
 
 def test_what_cannot_be_compiled_at_all_is_one_error() -> None:
     with pytest.raises(OptctxError, match="a whole number, 1 or more"):
-        sweep(JOB, ["unroll-count=1"], trials=-1)
+        sweep(JOB, ["unroll-count=1"], limits=Limits(jobs=-1))
     with pytest.raises(OptctxError, match=r"expected a list of texts, such as \['unroll-count=1'\]"):
         sweep(JOB, "unroll-count=1")
     with pytest.raises(OptctxError, match="it is not valid Unicode"):
         sweep(replace(JOB, ir="; \udcff"), ["unroll-count=1"])
-
-
-def test_a_large_grid_can_be_begun() -> None:
-    values = ["unroll-count=1..1000000", "force-vector-width=1,4"]
-    found = sweep(JOB, values, trials=3)
-    assert [(each.number, *each.options.values()) for each in found] == [
-        (0, "1", "1"),
-        (1, "1", "4"),
-        (2, "2", "1"),
-    ]
 
 
 def test_the_baseline_comes_first_and_sets_nothing() -> None:
@@ -91,3 +84,13 @@ def test_a_fresh_process_that_differs_is_marked(monkeypatch: pytest.MonkeyPatch)
     assert [row.agrees for row in rows] == [False, False]
     assert "the fresh process gave" in rows[0].difference
     assert rows[1].difference == "no such luck"
+
+
+def test_ctrl_c_in_python_hands_over_the_trials_so_far() -> None:
+    def interrupt(ended: Trial) -> None:
+        if ended.number == 2:
+            raise KeyboardInterrupt
+
+    with pytest.raises(Interrupted) as caught:
+        sweep(Job(SCALE), ["unroll-count=1..9"], limits=Limits(1), on_trial=interrupt)
+    assert [trial.number for trial in caught.value.partial] == [0, 1, 2]

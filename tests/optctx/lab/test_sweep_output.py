@@ -5,14 +5,17 @@ from __future__ import annotations
 import io
 import pathlib
 import re
+from collections import Counter
 from dataclasses import replace
 from typing import Any
 
 import pytest
 from rich.console import Console
 
+from optctx.lab.command.groups import Out
 from optctx.lab.command.main import main
-from optctx.lab.tables import summary, trial_table
+from optctx.lab.command.sweep_command import print_trials
+from optctx.lab.tables import trial_table
 from optctx.lab.trial import Goal, Trial, goal_named
 from tests.support.ir_texts import COUNTED
 
@@ -34,33 +37,43 @@ TRIALS = [
 ]
 
 
-def shown(trials: list[Trial], goal: Goal | None = None) -> list[list[str]]:
+def shown(trials: list[Trial], base: Trial | None = None, goal: Goal = SIZE) -> list[list[str]]:
     """The cells of the table's lines."""
     console = Console(file=io.StringIO(), width=200)
     with console.capture() as capture:
-        console.print(trial_table(trials, goal))
+        console.print(trial_table(trials, base, goal))
     lines = [line for line in capture.get().splitlines() if "│" in line]
     return [[cell.strip() for cell in line.split("│")[1:-1]] for line in lines]
 
 
-def test_the_table_has_the_baseline_first_the_best_last_and_the_dead_with_their_error() -> None:
-    lines = shown([BASELINE, *TRIALS], SIZE)
-    assert [line[0] for line in lines] == ["baseline", "", "", "", "", "best"]
-    assert lines[-1][1:] == lines[2][1:]
-    assert lines[3] == ["", "10", "1", "-", "-", "-", "-", "crashed", "Assertion `x'"]
-    assert summary([BASELINE, *TRIALS], SIZE) == [
-        "best by object bytes: -count=2 -width=1 (-50.0% against the baseline)",
-        "4 combinations, 3 different objects, 1 crashed",
-    ]
-    assert summary(TRIALS[:1], None) == ["1 combination, 1 different object"]
+def test_the_table_has_the_base_first_and_the_dead_with_their_error() -> None:
+    lines = shown(TRIALS, BASELINE)
+    assert [line[0] for line in lines] == ["base", "0", "1", "2", "3"]
+    assert [line[4] for line in lines] == ["", "-25.0%", "-50.0%", "", "as the base"]
+    assert lines[3] == ["2", "-", "-", "-", "", "-", "crashed", "Assertion `x'", "-count=10 -width=1"]
     compared = [replace(TRIALS[0], options={"name": "[b]x"}, agrees=True), replace(TRIALS[1], agrees=False)]
     first, second = shown(compared)
-    assert "[b]x" in first
-    assert (first[-1], second[-1]) == ("same", "DIFFERS")
-    # Of those that tie, the one with the fewest options is the best.
+    assert first[-1] == "-name=[b]x"
+    assert (first[-2], second[-2]) == ("same", "DIFFERS")
+    # A figure that not every compilation has is a column of its own.
+    assert shown(TRIALS[:1], None, Goal("command", ""))[0][4] == "30"
+
+
+def test_the_best_is_said_and_of_those_that_tie_the_one_with_the_fewest_options(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    def last(trials: list[Trial], goal: Goal) -> list[str]:
+        print_trials(trials, Out(), goal, Counter())
+        return [line for line in capfd.readouterr().out.splitlines() if "│" not in line][-2:]
+
+    assert last([BASELINE, *TRIALS], SIZE) == [
+        "best by size: -count=2 -width=1 (-50.0%)",
+        "4 combinations, 3 different objects, 1 crashed",
+    ]
+    assert last(TRIALS[:1], SIZE)[-1] == "1 combination, 1 different object"
     more = Trial(4, {"count": "2", "width": "default"}, "ok", 20.0, attributes={"size": 20})
-    best = [summary([*TRIALS, more], goal_named(goal))[0] for goal in ("size", "size:max")]
-    assert best == ["best by object bytes: -count=2; 1 other is as good", "best by object bytes: -width=1"]
+    best = [last([*TRIALS, more], goal_named(goal))[0] for goal in ("size", "size:max")]
+    assert best == ["best by size: -count=2 (2 trials tie)", "best by size: -width=1"]
 
 
 def test_the_command_counts_what_llvm_prints(
@@ -70,8 +83,12 @@ def test_the_command_counts_what_llvm_prints(
     settings = ["--try", "unroll-count=4,2", "--set", "pass-remarks=unroll", "--by", "instructions"]
     assert main(["sweep", str(tmp_path / "count.ll"), *settings]) == 0
     out, err = capfd.readouterr()
-    lines = [[cell.strip() for cell in line.split("│")[1:3]] for line in out.splitlines() if "│" in line]
-    assert lines == [["baseline", "default"], ["", "4"], ["", "2"], ["best", "2"]]
+    lines = [[cell.strip() for cell in line.split("│")] for line in out.splitlines() if "│" in line]
+    assert [(line[1], line[-2]) for line in lines] == [
+        ("base", ""),
+        ("0", "-unroll-count=4"),
+        ("1", "-unroll-count=2"),
+    ]
     assert out.splitlines()[-1] == "2 combinations, 2 different objects"
     remark = r"optctx: LLVM printed 1 time: remark: <unknown>:0:0: unrolled loop by a factor of"
     said = [line for line in err.splitlines() if "compiling: " not in line]  # how far it came

@@ -69,3 +69,4 @@ def test_no_compilation_takes_longer_than_the_whole_run() -> None:
         (Limits(timeout=30.0).within(None), 1.0, 30.0),
     ):
         assert limits.seconds(base) == expected, (limits, base)
+    assert [Limits(timeout=3.0).within(each).seconds(1.0, 3) for each in (7.0, None)] == [7.0, 9.0]

@@ -87,5 +87,5 @@ def test_files_are_written_also_where_the_reader_of_standard_output_has_ended(
         os.close(writing)
         assert (done.returncode, done.stderr) == (0, b"")
 
-    run("tune", kernel, "--try", "unroll-count=1", "--by=size", "--storage=kept", "-q", "--best=best.toml")
+    run("tune", kernel, "--try", "unroll-count=1", "--by=size", "--storage=kept", "--best=best.toml")
     assert {each.name for each in tmp_path.iterdir()} == {"best.toml", "kept"}

@@ -10,12 +10,11 @@ import pytest
 
 from optctx.compiling import Job
 from optctx.errors import OptctxError
-from optctx.lab.timing import Bench, Kernel, Outcome, find_kernel, harness_of
-from optctx.lab.timing.kernel import Harness, NoHarnessError
+from optctx.lab.timing import Bench, Harness, Kernel, Timing, find_kernel, harness_of
 from optctx.lab.timing.loaded import Loaded
 from tests.support.rows import rows
 from tests.support.scopes import process_state
-from tests.support.timing_kernels import SUM, compiled, kernel_of, loop, sum_kernel
+from tests.support.timing_kernels import AT_ONCE, SUM, compiled, kernel_of, loop, sum_kernel
 
 LIBC = """
 declare void @exit(i32)
@@ -65,10 +64,9 @@ def test_what_dies_only_while_it_is_timed_is_a_row_as_well(tmp_path: pathlib.Pat
     )
     crash = compiled(loop(CALL, third, "@calls = internal global i32 0"), passes="verify")
     objects = {"crash": crash, "fine": compiled(SUM, "-unroll-count=2")}
-    found = Bench(compiled(SUM), sum_kernel(tmp_path)).measure(objects, seconds=0)
-    assert found.candidates["crash"].outcome == Outcome("crashed", "killed by SIGSEGV")
-    assert found.candidates["crash"].ratio is None
-    assert found.candidates["fine"].outcome == Outcome("ok")
+    found = Bench(compiled(SUM), sum_kernel(tmp_path, more=AT_ONCE)).measure(objects)
+    assert found.candidates["crash"] == Timing("crashed", "killed by SIGSEGV")
+    assert found.candidates["fine"].state == "ok"
     assert found.candidates["fine"].ratio is not None
 
 
@@ -167,21 +165,21 @@ def wrong(text: str, ir: str = SUM) -> Any:
 @rows(
     ("given", "words"),
     [
-        ("def arguments(): return 1", "expected a list or tuple from `arguments()`, found 1"),
+        ("def arguments(): return 1", "it raises TypeError: 'int' object is not iterable"),
         (
             "def arguments(): return [None]",
             "i32 total(ptr, i64) takes 2 arguments, and `arguments()` gives 1",
         ),
         (
             "def arguments(): return b'1234', 1",
-            "such as an array of NumPy, found a bytes that is not",
+            "contiguous buffer, found b'1234' (underlying buffer is not writable)",
         ),
         (
             "def arguments(): return 7, 1",
             "argument 1 of i32 total(ptr, i64): expected None or a writable, contig",
         ),
-        ("def arguments(): return None, 1.5", "argument 2 of i32 total(ptr, i64): expected a number for i64"),
-        ("def arguments(): return None, 2**64", "i64 holds no 18446744073709551616"),
+        ("def arguments(): return None, 1.5", "argument 2 of i32 total(ptr, i64): expected i64, found 1.5"),
+        ("def arguments(): return None, 2**64", "expected i64, found 18446744073709551616 ("),
         ("def arguments():\n  return None, 1 // 0", "it raises ZeroDivisionError in line 2: "),
     ],
 )
@@ -196,7 +194,6 @@ def test_what_a_harness_gives_wrongly_is_one_clear_error(
 @rows(
     ("text", "words"),
     [
-        ("arguments = 7", "expected a function `arguments`, found 7"),
         ("seconds = 0", "Expected `float` > 0.0 - at `$.seconds`"),
         ("def arguments(:", "it raises SyntaxError in line 1: "),
         ("arguments = list; tolerance = -1", "Expected `float` >= 0.0 - at `$.relative`"),
@@ -221,28 +218,24 @@ def test_a_harness_that_is_not_there_is_one_clear_error(tmp_path: pathlib.Path) 
 @rows(
     ("ir", "words"),
     [
-        ("define internal void @f() { ret void }", "it is internal to its module"),
-        ("define void @f(...) { ret void }", "it takes a variable number of arguments"),
-        ("define fastcc void @f() { ret void }", "it is declared as fastcc; expected a function of C"),
-        ("define cc 103 void @f() { ret void }", "it is declared as aarch64_sme_preservemost_from_x2"),
-        (
-            "define dso_local preserve_mostcc noundef i32 @f() { ret i32 0 }",
-            "it is declared as preserve_mostcc;",
-        ),
-        ("define void @f(ptr byval(i32) %a) { ret void }", "argument 1 is passed as byval"),
-        (
-            "define void @f(<4 x i32> %a) { ret void }",
-            "argument 1 is <4 x i32>; expected a pointer or a number",
-        ),
-        ("define void @f(ptr addrspace(1) %a) { ret void }", "argument 1 is passed as addrspace(1)"),
-        ("define {i32, i32} @f() { ret {i32, i32} zeroinitializer }", "it returns { i32, i32 }; expected a"),
-        ("define void @g() { ret void }", "the module defines no function of that name"),
+        ("define internal void @f() { ret void }", "internal"),
+        ("define available_externally void @f() { ret void }", "available_externally"),
+        ("define void @f(...) { ret void }", "..."),
+        ("define fastcc void @f() { ret void }", "fastcc"),
+        ("define cc 103 void @f() { ret void }", "aarch64_sme_preservemost_from_x2"),
+        ("define dso_local preserve_mostcc noundef i32 @f() { ret i32 0 }", "preserve_mostcc"),
+        ("define void @f(ptr byval(i32) %a) { ret void }", "byval(i32)"),
+        ("define void @f(<4 x i32> %a) { ret void }", "<4 x i32>"),
+        ("define void @f(ptr addrspace(1) %a) { ret void }", "addrspace(1)"),
+        ("define {i32, i32} @f() { ret {i32, i32} zeroinitializer }", "{ i32, i32 }"),
     ],
 )
 def test_what_cannot_be_called_is_refused_with_the_reason(ir: str, words: str) -> None:
     with pytest.raises(OptctxError) as raised:
         find_kernel(Job(ir), Harness(entry="f"), "a.ll")
-    assert words in str(raised.value)
+    assert str(raised.value).endswith(f", found {words} in its definition")
+    with pytest.raises(OptctxError, match="the module defines no function of that name"):
+        find_kernel(Job(ir), Harness(entry="g"), "a.ll")
 
 
 def test_a_module_with_several_functions_needs_a_name() -> None:
@@ -262,11 +255,8 @@ def test_names_and_attributes_of_functions_may_hold_brackets_and_quotes() -> Non
     assert find_kernel(Job(ir), given, "") == Kernel('f, ("g") \\ é', ("i16 signext",), "i32", given)
 
 
-def test_a_harness_to_fill_in_runs_as_it_is(tmp_path: pathlib.Path) -> None:
+def test_a_function_that_takes_arguments_needs_a_harness() -> None:
     ir = "define double @f(ptr %array, i64 %n, float %0) { ret double 1.0 }"
-    with pytest.raises(NoHarnessError) as raised:
+    words = r"cannot call 'double f\(ptr, i64, float\)': no harness says .* into here/a_harness.py"
+    with pytest.raises(OptctxError, match=words):
         find_kernel(Job(ir), Harness(), "here/a.ll")
-    assert str(raised.value).endswith("save it as here/a_harness.py")
-    kernel = kernel_of(tmp_path, ir, raised.value.text)
-    assert (kernel.signature, kernel.harness.entry) == ("double f(ptr, i64, float)", "f")
-    assert Bench(compiled(ir), kernel).check({"same": compiled(ir)}) == {"same": Outcome("ok")}

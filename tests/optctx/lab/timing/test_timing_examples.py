@@ -10,7 +10,7 @@ import pytest
 
 from optctx.compiling import Job
 from optctx.lab.command.main import main
-from optctx.lab.timing import Bench, Outcome, find_kernel, harness_of
+from optctx.lab.timing import Bench, Timing, find_kernel, harness_of
 from tests.support.rows import rows
 from tests.support.timing_kernels import compiled
 
@@ -29,7 +29,7 @@ def test_options_change_the_code_of_an_example_and_not_what_it_does(name: str) -
     objects = {option: compiled(ir, option) for option in OPTIONS[name]}
     base = compiled(ir)
     assert len({base, *objects.values()}) == 4
-    assert set(Bench(base, kernel).check(objects).values()) == {Outcome("ok")}
+    assert set(Bench(base, kernel).check(objects).values()) == {Timing("ok")}
 
 
 def commands(page: pathlib.Path) -> list[list[str]]:

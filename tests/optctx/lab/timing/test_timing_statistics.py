@@ -16,9 +16,9 @@ def covered(count: int, confidence: float, draw: Callable[[random.Random], float
     """Of the trials, in how many the interval holds the median, which is 1."""
     source = random.Random(count)
     found = 0
-    for trial in range(TRIALS):
+    for _ in range(TRIALS):
         numbers = [draw(source) for _ in range(count)]
-        each = interval(numbers, confidence, trial, 200)
+        each = interval(numbers, confidence)
         found += each.low <= 1 <= each.high
     return found
 
@@ -31,8 +31,6 @@ def test_intervals_cover_the_median_as_often_as_they_say(count: int, confidence:
         lambda source: 2 ** source.expovariate(1) / 2**0.693147,
     ):
         assert covered(count, confidence, draw) >= TRIALS * confidence - slack
-    numbers = [random.Random(1).random() for _ in range(count)]
-    assert interval(numbers, confidence, 1) == interval(numbers, confidence, 1)
 
 
 def synthetic(source: random.Random, speed: float) -> list[float]:
@@ -55,8 +53,8 @@ def announced(seed: int, speed: float) -> tuple[bool, float]:
     for check, confidence in ((0, 0.95), (1, 0.99)):
         source = random.Random(2 * seed + check)
         again, ratios = zip(*(synthetic(source, speed) for _ in range(15)), strict=True)
-        ratio = interval(ratios, confidence, seed, 300)
-        gains.append(is_gain(ratio, interval(again, confidence, seed, 300)))
+        ratio = interval(ratios, confidence)
+        gains.append(is_gain(ratio, interval(again, confidence)))
     return all(gains), ratio.middle
 
 

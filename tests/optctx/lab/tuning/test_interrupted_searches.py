@@ -6,12 +6,11 @@ import itertools
 import json
 import pathlib
 import re
-from collections.abc import Callable
+from typing import Any
 
 import pytest
 
 from optctx import OptionContext
-from optctx.lab.command import tune_command
 from optctx.lab.command.main import main
 from optctx.lab.tuning.assess import Assessor
 from optctx.lab.tuning.tuning import _Run
@@ -33,10 +32,16 @@ def interrupted(*arguments: object) -> None:
     raise KeyboardInterrupt
 
 
-def after(count: int, work: Callable[[], object], monkeypatch: pytest.MonkeyPatch) -> None:
-    """Have something done when so many trials have ended, not always in the order of their numbers."""
-    ended = itertools.count(1)
-    monkeypatch.setattr(tune_command._Progress, "add", lambda *_: work() if next(ended) == count else None)
+def after(count: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have a search interrupted when so many trials have ended."""
+    ended, tell = itertools.count(1), _Run._tell
+
+    def interrupted(self: _Run, *given: Any) -> None:
+        tell(self, *given)
+        if next(ended) == count:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(_Run, "_tell", interrupted)
 
 
 def run(words: list[str], capfd: pytest.CaptureFixture[str]) -> tuple[str, str]:
@@ -64,7 +69,7 @@ def test_text_and_json_say_how_far_a_search_by_run_time_came(
     assert out.splitlines()[-1] == "interrupted after 0 of 4 trials"
     assert not UNTRUE.search(out)
     # Between trials
-    after(3, interrupted, monkeypatch)
+    after(3, monkeypatch)
     out, err = run(words, capfd)
     assert err == f"optctx: interrupted after 3 of 4 trials; {goes_on}\n"
     assert not UNTRUE.search(out)

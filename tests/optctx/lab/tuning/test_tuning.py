@@ -14,12 +14,10 @@ import pytest
 from optuna.samplers import RandomSampler
 
 from optctx import OptionContext
-from optctx.children.death import Death
-from optctx.children.pool import Done
-from optctx.compiling import FreshProcess, Job, compile_job
+from optctx.compiling import FreshProcess, Job, Result, compile_job
 from optctx.errors import OptctxError
-from optctx.lab.experiment import Experiment, Options, make_plan
-from optctx.lab.outcome import Answer, Limits
+from optctx.lab.experiment import compile_one, make_plan
+from optctx.lab.outcome import Limits
 from optctx.lab.sweep import sweep
 from optctx.lab.tuning import Search, parse_space
 from optctx.process import all_arguments
@@ -115,35 +113,21 @@ def test_compile_times_are_of_one_compilation_at_a_time() -> None:
 
 
 @rows(
-    ("several", "counts", "left"),
+    ("results", "seconds", "error"),
     [
-        ([Answer("ok", seconds=each) for each in (3.0, 1.0, 2.0)], 1, 0),
-        ([Answer("ok", seconds=2.0), Answer("failed", error="no"), Answer("ok")], 1, 1),
-        ([Death("timed out", 0, ""), Answer("ok"), Answer("ok")], 0, 2),
+        ([Result(seconds=each) for each in (3.0, 1.0, 2.0)], 1.0, ""),
+        ([Result(seconds=1.0), Result(error="no"), Result(seconds=2.0)], 0.0, "no"),
     ],
 )
-def test_each_of_three_compilations_has_the_limit_and_the_fastest_or_the_first_without_output_counts(
-    several: list[Answer | Death], counts: int, left: int, monkeypatch: pytest.MonkeyPatch
+def test_of_three_compilations_the_fastest_or_one_without_output_counts(
+    results: list[Result], seconds: float, error: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Compilations are those of a script here."""
-    waiting, limits = list(several), list[float]()
-
-    class Scripted:
-        def submit(self, number: int, asked: Options) -> None:
-            limits.append(process._limit(number))
-
-        def results(self) -> list[tuple[int, Done[Answer]]]:
-            answer = waiting.pop(0)
-            return [(7, Done(None, death=answer) if isinstance(answer, Death) else Done(answer))]
-
-    process = Experiment()
-    process.plan = replace(make_plan(JOB, Limits(timeout=5.0), OptionContext()), repeats=3)
-    monkeypatch.setattr(process, "_crowd", Scripted(), raising=False)
-    process.ask([(7, {"unroll-count": "2"})])
-    late = Answer("timed out", 7, error="took longer than 5 s")
-    expected = several[counts]
-    assert process.answers() == [late if isinstance(expected, Death) else replace(expected, number=7)]
-    assert (len(waiting), limits) == (left, [5.0] * (3 - left))
+    given = iter(results)
+    monkeypatch.setattr("optctx.lab.experiment.compile_unchecked", lambda job: next(given))
+    plan = replace(make_plan(JOB, Limits(), OptionContext()), repeats=3)
+    answer = compile_one(plan, {"unroll-count": "2"})
+    assert (answer.seconds, answer.error) == (seconds, error)
 
 
 def test_limits_end_a_search() -> None:
