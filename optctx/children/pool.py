@@ -272,13 +272,11 @@ class Child:
         self._send()
 
     def _send(self) -> None:
-        try:
-            while self._untold and self.death is None:
-                del self._untold[: self._talk.send(self._untold, socket.MSG_DONTWAIT)]
-        except BlockingIOError:
-            pass
-        except OSError:  # it has ended
-            self._untold.clear()
+        while self._untold and self.death is None:
+            sent = _sent(self._talk, self._untold)
+            if sent is None:
+                return
+            del self._untold[:sent]
 
     def sources(self) -> dict[int, int]:
         """What to wait for: descriptors, each with its events. The end of the server is one without any."""
@@ -427,6 +425,16 @@ def _received(source: socket.socket) -> bytes | None:
         return None
     except OSError:  # the other side has ended before it read everything
         return b""
+
+
+def _sent(talk: socket.socket, data: bytearray) -> int | None:
+    """Send some of the data. Return how many bytes count as sent; None if there is no room for more yet."""
+    try:
+        return talk.send(data, socket.MSG_DONTWAIT)
+    except BlockingIOError:
+        return None
+    except OSError:  # the other side has ended
+        return len(data)
 
 
 def _no_process(why: str | None) -> Death:
