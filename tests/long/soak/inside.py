@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import atexit
 import ctypes
 import functools
+import shutil
+import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from typing import Any, Final
@@ -34,8 +37,10 @@ from tests.support.ir_texts import COUNTED, UNROLL, X86, counted
 
 _UNREAD = {"arm-parallel-dsp-load-limit": "3"}  # nothing here generates code for Arm
 
-# One for the whole process.
-_cache = functools.cache(CompileCache)
+# One for the whole run, and one for the whole process.
+_FOLDER = tempfile.mkdtemp(prefix="optctx-soak-")
+atexit.register(shutil.rmtree, _FOLDER)
+_cache = functools.cache(lambda: CompileCache(_FOLDER))
 _machine = functools.cache(new_machine)
 _fingerprints: dict[object, str] = {}
 
