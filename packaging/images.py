@@ -11,7 +11,9 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -33,7 +35,7 @@ NUMBAS = {  # release of llvmlite -> the Numba that needs it
 }
 TOOLS = ["pytest>=8", "pytest-xdist>=3.6", "pytest-random-order>=1.2", "hypothesis>=6.100"]
 TESTS = [
-    str(next((ROOT / "tests").rglob(f"test_{name}.py")))
+    str(next((ROOT / "tests").rglob(f"test_{name}.py")).relative_to(ROOT))
     for name in (
         *("at_once", "binding", "binding_lljit", "containment", "fresh", "function_attributes"),
         *("links", "scopes", "trust", "numba", "numba_options"),
@@ -102,15 +104,17 @@ def main() -> int:
         # The conformance can audit, with what only the laboratory needs.
         subprocess.run([*pip, "--config-settings=cmake.define.OPTCTX_LAB=ON", str(ROOT)], check=True)
         [wheel] = Path(folder).glob("*.whl")
+        tree = without_package(Path(folder) / "tree")
         for release in options.releases or ([] if options.llvm else NUMBAS):
             python = environment(release, wheel)
-            found = judged(python, release, options, [])
+            found = judged(python, release, options, [], tree)
             llvm, numba = release.rpartition(".")[0], NUMBAS[release]
-            rows.append(Row(llvm, numba, *found, run_tests(python, release)))
+            rows.append(Row(llvm, numba, *found, run_tests(python, release, tree)))
             print(*table(rows), sep="\n", flush=True)
     for library in options.llvm or [each.path for each in libllvm.installed() if not each.problem]:
         given = ["--llvm", library]
-        rows.append(Row(library, "", *judged(sys.executable, Path(library).name, options, given), None))
+        found = judged(sys.executable, Path(library).name, options, given, ROOT)
+        rows.append(Row(library, "", *found, None))
         print(*table(rows), sep="\n", flush=True)
     return int(not all(row.green for row in rows))
 
@@ -121,10 +125,20 @@ def table(rows: list[Row]) -> list[str]:
     return [f"| {' | '.join(cells)} |" for cells in lines]
 
 
+def without_package(tree: Path) -> Path:
+    """Copy the tests and the judge to where they import the wheel's package, and not that of this folder."""
+    for name in ("tests", "evidence", "examples"):
+        shutil.copytree(ROOT / name, tree / name, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy(ROOT / "pyproject.toml", tree)
+    return tree
+
+
 def judged(
-    python: str, name: str, options: argparse.Namespace, given: list[str]
+    python: str, name: str, options: argparse.Namespace, given: list[str], tree: Path
 ) -> tuple[dict[str, Any], dict[str, int]]:
-    """What `optctx info` and the judge say of a library. `given`: what names it; nothing for llvmlite's."""
+    """What `optctx info` and the judge say of a library. `given`: what names it; nothing for llvmlite's.
+    `tree`: where the judge is.
+    """
     said = subprocess.run(
         [python, "-m", "optctx", "info", "--format=json", *given],
         cwd=ENVIRONMENTS,
@@ -133,17 +147,18 @@ def judged(
     report = ENVIRONMENTS / f"{name}.json"
     report.unlink(missing_ok=True)
     judge = [python, "-m", "evidence.conformance", "--limit", str(options.limit), "--seed", str(options.seed)]
-    subprocess.run([*judge, *given, "--json", str(report)], cwd=ROOT)
+    paths = {**os.environ, "PYTHONPATH": str(tree)}  # of the judge's processes, too
+    subprocess.run([*judge, *given, "--json", str(report)], cwd=tree, env=paths)
     totals = json.loads(report.read_text())["totals"] if report.exists() else {}
     return json.loads(said.stdout), totals
 
 
-def run_tests(python: str, release: str) -> dict[str, int]:
+def run_tests(python: str, release: str, tree: Path) -> dict[str, int]:
     """How many passed, failed, and so on."""
     command = [python, "-m", "pytest", "-q", "-n", "auto", *TESTS]
     if not newest(release):
         command += ["-m", "not llvm22"]
-    tested = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)
+    tested = subprocess.run(command, cwd=tree, stdout=subprocess.PIPE, text=True)
     lines = tested.stdout.splitlines()
     if tested.returncode:
         print(f"Tests beside llvmlite {release}:", *lines, sep="\n", flush=True)
