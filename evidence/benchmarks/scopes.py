@@ -1,4 +1,4 @@
-"""What a scope and a context cost; the baselines are nullcontext() and a context without overrides."""
+"""What a scope and a context cost. Baselines: nullcontext(), a lock and a context without overrides."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import contextlib
 import json
 import os
 import sys
+import threading
 import time
 import timeit
 from collections.abc import Callable
@@ -68,6 +69,7 @@ def _scopes(report: Report) -> None:
     plain, five = OptionContext(), OptionContext(_values("five plain options", 4))
     print("\nenter and exit, microseconds")
     report.line("with nullcontext() made before (baseline)", _with(contextlib.nullcontext()))
+    report.line("with a threading.Lock (baseline)", _with(threading.Lock()))
     report.line("with a context without overrides", _with(plain))
     medians = [_enter_exit(five) for _ in range(_REPEATS)]
     report.line("with a context of five overrides", spread(medians).text())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import os
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, overload
 
@@ -240,10 +240,6 @@ class OptionContext(_native.ScopeBase, Mapping[str, Value]):
         made = self._of(self._layers.beside(changes), self._parent, unread)
         made._containing = self._containing
         return made
-
-    def _without(self, names: Collection[str]) -> OptionContext:
-        """Make a context of the same layers, without the overrides of these options."""
-        return self._of(self._layers.without(names), self._parent, self._unread)
 
     def with_sets(self) -> OptionContext:
         """Make a context of what this thread sees inside this one: its values, and on top of them what code

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Protocol
 
 from optctx import _native
@@ -76,14 +76,6 @@ class Layers:
     def beside(self, made: Iterable[Override]) -> Layers:
         """Return the same layers, with `made` among the own overrides."""
         return Layers(self.engine, self.drift, self.inherited, _over(self.own, _by_name(made)))
-
-    def without(self, names: Collection[str]) -> Layers:
-        """Return the same layers without the overrides of these options, by the options' own names."""
-        inherited, own = (
-            {name: override for name, override in layer.items() if name not in names}
-            for layer in (self.inherited, self.own)
-        )
-        return Layers(self.engine, self.drift, inherited, own)
 
     # What threads enter
 
