@@ -10,7 +10,8 @@ from typing import Any, Generic, ParamSpec, TypeVar
 
 from optctx.context.context import OptionContext
 from optctx.context.inputs import refuse_deferred
-from optctx.context.lookups import current
+from optctx.context.lookups import current, seen, values_outside
+from optctx.engine.attach import engines, is_default
 from optctx.errors import OptionTypeError, shown
 
 P = ParamSpec("P")
@@ -44,8 +45,9 @@ def wrap(function: Callable[P, R], /) -> Wrapped[P, R]:
     """Return a function that calls `function` in the context that is current now.
 
     It can be called on any thread, and in another process. Each call enters the context on its own thread,
-    for its own duration. Outside all scopes the current context has the process-wide values of this moment,
-    so later process-wide changes do not reach the calls. Takes any callable. The result can be pickled if the
+    for its own duration, and so with the scope of each LLVM that is entered here. Outside all scopes the
+    current context has llvmlite's process-wide values of this moment, so later process-wide changes do not
+    reach the calls. Takes any callable. The result can be pickled if the
     function and the context can.
 
         loop.run_in_executor(None, optctx.wrap(compile), module)
@@ -55,7 +57,22 @@ def wrap(function: Callable[P, R], /) -> Wrapped[P, R]:
         ScopeError: As for `current()`.
     """
     refuse_deferred(function)
-    return Wrapped(function, current())
+    innermost, *others = _here()
+    wrapped = Wrapped(function, innermost)
+    for context in others:
+        wrapped = Wrapped(wrapped, context)
+    return wrapped
+
+
+def _here() -> list[OptionContext]:
+    """List the current context of each LLVM: of llvmlite's, and of all others that have one entered."""
+    what = "say what is current"
+    found = [
+        seen(engine, what) or (values_outside(engine) if is_default(engine) else None)
+        for engine in engines()
+        if engine.attached
+    ]
+    return [context for context in found if context is not None] or [current()]
 
 
 class PropagatingExecutor(Executor):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pathlib
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any
 
@@ -48,6 +49,14 @@ def test_contexts_of_a_named_image_reach_that_one_alone(
     with OptionContext(unroll_count=4), OptionContext(unroll_count=2, image=image):
         assert unrolled() == 4
         assert second.digests() == second_digests["-unroll-count=2"]
+    with OptionContext(unroll_count=2), OptionContext(unroll_count=4, image=image):
+        wrapped = optctx.wrap(lambda: (unrolled(), second.digests()))
+        with optctx.propagating(ThreadPoolExecutor(1)) as pool:
+            work = pool.submit(lambda: (unrolled(), second.digests()))
+    assert wrapped() == work.result() == (2, second_digests["-unroll-count=4"])
+    with OptionContext(unroll_count=3, image=image):
+        own = optctx.wrap(second.digests)
+    assert (own(), second.digests()) == (second_digests["-unroll-count=3"], second_digests[""])
     with optctx.contained(image):
         second.set_option("-unroll-count=3")
         assert second.digests() == second_digests["-unroll-count=3"]
