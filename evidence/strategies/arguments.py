@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from optctx.errors import OptionValueError, shown
 from optctx.hosts.llvmlite import llvmlite_image
 from optctx.image.facts.mangled_names import RESET_OPTIONS
+from optctx.image.loaded import Image
 
 
 def split(argument: str) -> tuple[str, str | None]:
@@ -29,9 +30,9 @@ def merged(arguments: Iterable[str]) -> tuple[str, ...]:
     return tuple(f"-{name}" if text is None else f"-{name}={text}" for name, text in texts.items())
 
 
-def reset_process_options() -> None:
-    """Give every option of this process the value and the occurrences that LLVM resets it to.
+def reset_process_options(image: Image | None = None) -> None:
+    """Give every option of an LLVM in this process the value and the occurrences that LLVM resets it to.
 
     Raises UnsupportedImageError if the library lacks the function.
     """
-    ctypes.CFUNCTYPE(None)(llvmlite_image().findings.need(RESET_OPTIONS).address)()
+    ctypes.CFUNCTYPE(None)((image or llvmlite_image()).findings.need(RESET_OPTIONS).address)()

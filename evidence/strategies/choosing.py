@@ -9,6 +9,7 @@ from evidence.strategies.locks import OnceStrategy, TritonStrategy, XlaStrategy
 from evidence.strategies.processes import ForkServerStrategy
 from evidence.strategies.save_restore import SaveRestoreStrategy
 from evidence.strategies.scoped import LlvmContextStrategy, ThreadStrategy
+from evidence.strategies.source import SourceStrategy
 from evidence.strategies.strategy import Strategy
 
 STRATEGIES: Final[dict[str, type[Strategy]]] = {
@@ -27,6 +28,8 @@ STRATEGIES: Final[dict[str, type[Strategy]]] = {
 }
 
 
-def open_strategy(name: str) -> Strategy:
-    """A strategy that is not entered yet. `name`: one of `STRATEGIES`."""
-    return STRATEGIES[name]()
+def open_strategy(name: str, llvm: str = "") -> Strategy:
+    """A strategy that is not entered yet. `name`: one of `STRATEGIES`, or "source". `llvm`: as in `Job`."""
+    strategy = SourceStrategy() if name == SourceStrategy.name else STRATEGIES[name]()
+    strategy.llvm = llvm
+    return strategy

@@ -5,14 +5,13 @@ Each program runs in a child of its own: strategies change options for the proce
 
 from __future__ import annotations
 
-from evidence.strategies.choosing import STRATEGIES, open_strategy
+from evidence.strategies.choosing import open_strategy
 from evidence.strategies.program import Outcome, Program
 from evidence.strategies.running import run_program
 from optctx.children.messages import Limits
 from optctx.children.pool import Pool
 from optctx.compiling import Job
 from optctx.compiling.job import compile_unchecked, initialise_targets
-from optctx.engine.attach import attach
 from optctx.errors import OptctxError
 
 _LIMITS = Limits(600.0)  # seconds that a program may take, however busy the machine is
@@ -52,16 +51,18 @@ class Host:
 
 def prepared(strategy: str, job: Job) -> None:
     """Do once what every child would do again."""
-    initialise_targets()
-    if not STRATEGIES[strategy].in_process:
-        attach()
+    if not job.llvm:
+        initialise_targets()
+    way = open_strategy(strategy, job.llvm)
+    if not way.in_process:
+        way.prepare()
         return
-    with open_strategy(strategy):  # what it looks up, it looks up once
-        attach()
+    with way:  # what it looks up, it looks up once
+        way.prepare()
         compile_unchecked(job)
 
 
 def run_here(_: None, name: str, program: Program, job: Job) -> Outcome:
     """Run one program in this child. Raises OptctxError."""
-    with open_strategy(name) as strategy:
+    with open_strategy(name, job.llvm) as strategy:
         return run_program(strategy, program, job)

@@ -12,7 +12,6 @@ from evidence.strategies.strategy import Strategy
 from optctx.children.death import OF_MACHINE
 from optctx.compiling import Job, Result
 from optctx.compiling.job import compile_unchecked
-from optctx.drifting.drift import drift
 from optctx.errors import OptctxError
 from optctx.locks import lock_left_behind
 from optctx.process import set_process_options
@@ -88,7 +87,7 @@ class _Thread:
             error = _LeavingError() if step.action == "fail" else None
             self.entered.pop().__exit__(type(error) if error else None, error, None)
         elif step.action == "set":
-            set_process_options(step.options)
+            set_process_options(step.options, strategy.image)
         elif step.action == "compile":
             return strategy.compile(replace(job, options=step.options))
         elif step.action == "plain":
@@ -161,7 +160,7 @@ def run_program(strategy: Strategy, program: Program, job: Job) -> Outcome:
 
     Steps that wait for ever keep their threads: call this in a process that ends soon.
     """
-    before = dict(drift())
+    before = strategy.process_options()
     run = _Run(strategy, job)
     for index, step in enumerate(program):
         run.take(index, step)
@@ -173,6 +172,6 @@ def run_program(strategy: Strategy, program: Program, job: Job) -> Outcome:
     waiting = sorted(index for thread in run.threads.values() for index in thread.pending if index >= 0)
     for thread in run.threads.values():
         thread.end()
-    after = dict(drift())
+    after = strategy.process_options()
     changed = sorted(name for name in {*before, *after} if before.get(name) != after.get(name))
     return Outcome(tuple(sorted(run.seen)), tuple(changed), tuple(waiting), unmade=run.unmade)

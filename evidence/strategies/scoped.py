@@ -26,7 +26,7 @@ class ThreadStrategy(Strategy):
 
     def _enter(self, inside: tuple[str, ...], own: tuple[str, ...]) -> OptionContext:
         # What others set for the process does not count, however deeply scopes nest.
-        return OptionContext.from_args(inside, base="defaults").__enter__()
+        return OptionContext.from_args(inside, base="defaults", image=self.image).__enter__()
 
     def _leave(self, kept: OptionContext) -> None:
         kept.__exit__(None, None, None)
@@ -37,7 +37,7 @@ class ThreadStrategy(Strategy):
             return wrap(partial(compile_unchecked, inside))
 
     def run_tool(self, job: Job) -> Result:
-        with tool():
+        with tool(image=self.image):
             return super().run_tool(job)
 
 

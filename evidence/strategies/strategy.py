@@ -9,8 +9,10 @@ from dataclasses import replace
 from typing import Any, ClassVar
 
 from evidence.strategies.arguments import merged, reset_process_options
-from optctx.compiling import Job, Result
+from optctx.compiling import Image, Job, Result, image_of
 from optctx.compiling.job import compile_unchecked
+from optctx.drifting.drift import drift
+from optctx.engine.attach import attach
 from optctx.errors import ScopeError
 from optctx.process import set_process_options
 
@@ -35,6 +37,8 @@ class Strategy:
     source: ClassVar[str]  # whose rules these are, and where they stand
     # Whether every compilation takes place in this process. Elsewhere nothing here can disturb it.
     in_process: ClassVar[bool] = True
+    # A libLLVM, for those ways that are tried with other LLVMs than llvmlite's.
+    llvm = ""
 
     def __init__(self) -> None:
         # Called on a thread that begins to wait for another one, and on one that wakes all that wait.
@@ -47,6 +51,19 @@ class Strategy:
 
     def __exit__(self, *error: object) -> None:
         """Give back what the strategy holds. Scopes that are still entered are not left."""
+
+    @property
+    def image(self) -> Image | None:
+        """The LLVM that compiles; None is llvmlite's."""
+        return image_of(self.llvm)
+
+    def prepare(self) -> None:
+        """Do once in a process what each of its children would do again."""
+        attach(self.image)
+
+    def process_options(self) -> dict[str, object]:
+        """The options that differ for the process from what is registered."""
+        return dict(drift(self.image))
 
     def enter(self, options: Sequence[str]) -> None:
         """Enter a scope on this thread, with options such as "-unroll-count=4".
@@ -90,12 +107,12 @@ class Strategy:
 
         It resets every option, has LLVM parse the job's, compiles, and resets again.
         """
-        reset_process_options()
-        set_process_options(job.options)
+        reset_process_options(self.image)
+        set_process_options(job.options, self.image)
         try:
             return compile_unchecked(replace(job, options=()))
         finally:
-            reset_process_options()
+            reset_process_options(self.image)
 
     def options_of_thread(self, options: Sequence[str]) -> tuple[str, ...]:
         """Those of this thread's scopes, with `options` on top. Each name occurs once."""

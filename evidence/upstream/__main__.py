@@ -20,13 +20,14 @@ from .setup import Setup, find_setup
 from .shell import UpstreamError
 from .source import configure, unpack
 from .unit import run_layout, run_unit
+from .ways import ROOTS, compare, make_libraries
 
 _ROOT = Path(__file__).parents[2]
 _T = TypeVar("_T")
 # What `opt` reaches: its driver, and what its driver asks of the one target that is configured.
 _ROOTS = (
     "optMain",
-    *(f"LLVMInitializeX86{part}" for part in ("Target", "AsmPrinter", "AsmParser", "TargetMC", "TargetInfo")),
+    *ROOTS,
 )
 # Passes whose options the proof sets, then what binds an LLVMContext, then the driver of opt.
 _FIRST = {
@@ -39,6 +40,7 @@ _FIRST = {
     "LLVMPasses": "PassBuilderPipelines",
     "LLVMCore": "LLVMContext LLVMContextImpl LegacyPassManager PassManager",
     "LLVMOptDriver": "NewPMDriver optdriver",
+    "LLVMX86Desc": "X86MCAsmInfo",
 }
 
 
@@ -102,12 +104,22 @@ def _run(setup: Setup, asked: argparse.Namespace) -> None:
             f"{found.emitted} threads emitted {found.distinct_emitted} different assemblies: as Debian's llc"
         ),
     )
+    ways = _step(
+        "engine and prototype",
+        lambda: compare({way: programs[way] for way in ("thread", "source")}),
+        lambda found: (
+            f"{', '.join(f'{name}: {len(held)}' for name, held in found.holding.items())} properties hold "
+            f"({found.programs} programs); {found.pairs} pairs of threads with some of {found.options} "
+            "options: the same both ways"
+        ),
+    )
     report = {
         "all": asked.all,
         "rebuilt": rebuilt,
         "unit": unit,
         "layout": same,
         "threads": asdict(outcome),
+        "ways": asdict(ways),
     }
     path = setup.results / "report.json"
     path.write_text(json.dumps(report, indent=1) + "\n")
@@ -122,7 +134,7 @@ def _first() -> set[str]:
 
 
 def _programs(setup: Setup, builder: Builder, everything: bool) -> tuple[dict[str, Path], int]:
-    """The patched opt, and the program that runs threads."""
+    """The patched opt, the program that runs threads, and a library for each of two ways."""
     linked = objects.reachable(builder.stock, _ROOTS)
     wanted = builder.members(_first())
     if everything:
@@ -147,6 +159,7 @@ def _programs(setup: Setup, builder: Builder, everything: bool) -> tuple[dict[st
         return {
             "opt": link(setup, builder, "opt", [driver], archives),
             "threads": link(setup, builder, "threads", [threads], archives),
+            **make_libraries(setup, builder, archives),
         }
 
     return _step("link", make, lambda made: ", ".join(sorted(made))), len(rebuilt)

@@ -43,14 +43,34 @@ def stock_options(setup: Setup) -> Path:
     )
 
 
-def link(setup: Setup, builder: Builder, name: str, parts: Sequence[Path], archives: Sequence[Path]) -> Path:
+def link_library(
+    setup: Setup,
+    builder: Builder,
+    name: str,
+    parts: Sequence[Path],
+    archives: Sequence[Path],
+    roots: Sequence[str],
+) -> Path:
+    """Links `linked/NAME`, a shared library of these parts and of what the roots reach in the archives."""
+    flags = ["-shared", "-Wl,-Bsymbolic-functions,--build-id,-z,defs", *(f"-Wl,-u,{root}" for root in roots)]
+    return link(setup, builder, name, [*parts, "-lzstd"], archives, flags)
+
+
+def link(
+    setup: Setup,
+    builder: Builder,
+    name: str,
+    parts: Sequence[Path | str],
+    archives: Sequence[Path],
+    flags: Sequence[str] = ("-Wl,--gc-sections",),
+) -> Path:
     """Links `linked/NAME`. Raises UpstreamError with the linker's words."""
     made = setup.linked / name
-    state = digest(name, *parts, [f"{path} {path.stat().st_mtime_ns}" for path in archives])
+    state = digest(name, flags, *parts, [f"{path} {path.stat().st_mtime_ns}" for path in archives])
 
     def work() -> None:
         grouped: list[str | Path] = ["-Wl,--start-group", *archives, "-Wl,--end-group"]
-        words: list[str | Path] = ["clang++-19", "-fuse-ld=gold", "-Wl,--gc-sections", "-o", made]
+        words: list[str | Path] = ["clang++-19", "-fuse-ld=gold", *flags, "-o", made]
         run([*words, *parts, stock_options(setup), *grouped, *SYSTEM_LIBRARIES])
 
     step(setup.stamps, f"program-{name}", state, made, work)

@@ -22,6 +22,7 @@ _DEBIAN = {
     "dpkg-source": "dpkg-dev",
     "apt-get": "apt",
 }
+_HEADERS = {"zlib1g": "zlib.h", "libzstd": "zstd.h"}
 _TOOLS = ("opt", "llc", "llvm-tblgen", "llvm-config", "FileCheck", "not", "count")
 
 
@@ -76,8 +77,7 @@ class Setup:
 def find_setup(build: Path, llvm: Path, jobs: int) -> Setup:
     """The setup. Raises UpstreamError that names everything that is not installed."""
     packages = {package for program, package in _DEBIAN.items() if not shutil.which(program)}
-    if not Path("/usr/include/zlib.h").exists():
-        packages.add("zlib1g-dev")
+    packages |= {f"{name}-dev" for name, file in _HEADERS.items() if not Path("/usr/include", file).exists()}
     if not (llvm / "lib" / "libLLVMCore.a").exists() or not (llvm / "include" / "llvm").exists():
         packages.add("llvm-19-dev")
     if any(not (llvm / "bin" / name).exists() for name in _TOOLS):

@@ -13,7 +13,7 @@ Handler = ctypes.CFUNCTYPE(None, c_void_p, c_void_p)
 _TEXT = c_void_p  # a string that the caller disposes of
 _OUT = POINTER(c_void_p)
 # Function of LLVM-C -> what it returns, and what it takes.
-_FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
+FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "LLVMGetVersion": (None, (POINTER(c_uint),) * 3),
     "LLVMContextCreate": (c_void_p, ()),
     "LLVMContextDispose": (None, (c_void_p,)),
@@ -68,7 +68,7 @@ _PARTS = ("TargetInfo", "Target", "TargetMC", "AsmPrinter", "AsmParser")
 def load(path: str) -> ctypes.CDLL:
     """Load a library, with local symbols. Raises OSError; AttributeError for a function that it lacks."""
     library = _load(path, os.path.dirname(path))
-    for name, (result, arguments) in _FUNCTIONS.items():
+    for name, (result, arguments) in FUNCTIONS.items():
         function = getattr(library, name)
         function.restype, function.argtypes = result, arguments
     return library
