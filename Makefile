@@ -4,7 +4,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-SOURCES := $(shell find native -name '*.[ch]pp') optctx/include/optctx/interface.h CMakeLists.txt pyproject.toml
+SOURCES := $(shell find native tests/native/lab -name '*.[ch]pp') optctx/include/optctx/interface.h CMakeLists.txt pyproject.toml
 
 .PHONY: demo test test-long lint docs docs-test wheels images registries numba bench conformance fuzz probe soak mutants sanitize upstream clean
 
