@@ -4,6 +4,9 @@ The untouched library is the baseline; the same work runs attached, outside and 
 overrides do not change the code; the same while compilations outside every scope are refused; while it is
 recorded what is read; and beside a thread that records.
 Every run is a fresh process.
+
+    python -m evidence.benchmarks.instructions            # of llvmlite's LLVM
+    python -m evidence.benchmarks.instructions 22         # of a libLLVM, as `optctx.libllvm.open` takes it
 """
 
 from __future__ import annotations
@@ -20,13 +23,14 @@ import tempfile
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
+from functools import partial
 from pathlib import Path
 
 from llvmlite import binding
 
 from evidence.benchmarks._module import module_text
 from evidence.benchmarks._report import Report, Spread, spread
-from optctx import OptionContext, attach, emit_object, record, run_passes
+from optctx import OptionContext, attach, emit_object, libllvm, record, run_passes
 
 _STATES = (
     "untouched",
@@ -68,7 +72,7 @@ _OVERRIDES = {
 }
 
 
-def main() -> int:
+def main(path: str = "") -> int:
     if shutil.which("valgrind") is None:
         print("needs valgrind (Debian: apt-get install valgrind)", file=sys.stderr)
         return 2
@@ -78,7 +82,7 @@ def main() -> int:
     objects = set()
     for _ in range(_REPEATS):
         for state in _STATES:
-            count, said = _run_counted(state)
+            count, said = _run_counted(state, path)
             counts[state].append(count)
             objects.add(said)
     for state in _STATES:
@@ -92,11 +96,11 @@ def main() -> int:
     return report.end()
 
 
-def _run_counted(state: str) -> tuple[int, str]:
+def _run_counted(state: str, path: str) -> tuple[int, str]:
     """(instructions inside `_counted`, standard output) of a process in a state, under callgrind."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder, "profile")
-        own = [sys.executable, "-m", "evidence.benchmarks.instructions", state]
+        own = [sys.executable, "-m", "evidence.benchmarks.instructions", state, path]
         done = subprocess.run(
             [*_CALLGRIND, f"--callgrind-out-file={file}", *own], capture_output=True, text=True
         )
@@ -108,26 +112,37 @@ def _run_counted(state: str) -> tuple[int, str]:
     return int(found[1]), done.stdout
 
 
-def run(state: str) -> None:
+def run(state: str, path: str) -> None:
     """Compiles once and prints what came out; for a process of its own, under callgrind."""
     binding.initialize_native_target()
     binding.initialize_native_asmprinter()
+    llvm = libllvm.open(path) if path else None
+    image = llvm.image if llvm else None
     context: AbstractContextManager[object] = contextlib.nullcontext()
     if state != "untouched":
-        attach(outside="error" if "refused" in state else "allow")
+        attach(image, outside="error" if "refused" in state else "allow")
     if state.startswith("inside"):
-        context = OptionContext(_OVERRIDES)
+        context = OptionContext(_OVERRIDES, image=image)
     if state.startswith("beside"):
-        context = _another_thread(record if state == "beside a recording" else contextlib.nullcontext)
+        inside = partial(record, image) if state == "beside a recording" else contextlib.nullcontext
+        context = _another_thread(llvm, inside)
     with context:
-        _compile(module_text(1))  # what LLVM and Python do once in a process
-        with record() if state == "recording" else contextlib.nullcontext():
-            code = _compile(module_text(), _counted())
+        _compile(llvm, module_text(1))  # what LLVM and Python do once in a process
+        with record(image) if state == "recording" else contextlib.nullcontext():
+            code = _compile(llvm, module_text(), _counted())
     print(len(code), hashlib.sha256(code).hexdigest())
 
 
-def _compile(text: str, counting: AbstractContextManager[object] | None = None) -> bytes:
+def _compile(
+    llvm: libllvm.LibLLVM | None, text: str, counting: AbstractContextManager[object] | None = None
+) -> bytes:
     """Compile a module with default<O3> to an object, inside `counting` once it is read."""
+    if llvm is not None:
+        with llvm.parse(text) as own, llvm.target_machine(opt_level=3) as its:
+            own.take_target(its)
+            with counting or contextlib.nullcontext():
+                llvm.run_passes(own, "default<O3>", its)
+                return llvm.emit_object(own, its)
     machine = binding.Target.from_default_triple().create_target_machine(opt=3)
     with binding.parse_assembly(text, binding.create_context()) as module:
         module.data_layout = str(machine.target_data)
@@ -153,12 +168,14 @@ def _counted() -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _another_thread(inside: Callable[[], AbstractContextManager[object]]) -> Iterator[None]:
+def _another_thread(
+    llvm: libllvm.LibLLVM | None, inside: Callable[[], AbstractContextManager[object]]
+) -> Iterator[None]:
     begun, done = threading.Event(), threading.Event()
 
     def work() -> None:
         with inside():
-            _compile(module_text(1))
+            _compile(llvm, module_text(1))
             begun.set()
             done.wait()
 
@@ -173,7 +190,7 @@ def _another_thread(inside: Callable[[], AbstractContextManager[object]]) -> Ite
 
 
 if __name__ == "__main__":
-    if sys.argv[1:]:
-        run(sys.argv[1])
+    if sys.argv[1:] and sys.argv[1] in _STATES:
+        run(*sys.argv[1:])
     else:
-        sys.exit(main())
+        sys.exit(main(*sys.argv[1:]))
