@@ -1,4 +1,4 @@
-"""Bad input: one clear Python error, nothing from LLVM on standard error, nothing changed."""
+"""Bad input: one clear Python error, however much of it there is."""
 
 from __future__ import annotations
 
