@@ -81,10 +81,13 @@ def test_the_value_is_that_of_the_scope_and_outside_the_process_wide_one() -> No
                 # What an inner block reads counts for the outer one at once, and not the other way round.
                 assert values(log, "unroll-count") == (0, 4, 8)
         unrolled()
+        with OptionContext({"slp-threshold": 3}):
+            pass
     assert (values(log, "unroll-count"), values(inner, "unroll-count")) == ((0, 4, 8), (8,))
     with pytest.raises(OptctxError, match="several values"):
         _ = log.reads["unroll-count"].value
-    assert [unread.name for unread in log.unread] == ["inline-threshold"]
+    assert [unread.name for unread in log.unread] == ["inline-threshold", "slp-threshold"]
+    assert all(unread.cause.startswith("what reads it did not run") for unread in log.unread)
 
 
 def test_a_block_and_a_scope_may_end_in_any_order() -> None:
