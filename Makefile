@@ -62,7 +62,7 @@ soak: $(VENV)/.tests
 	$(BIN)/python -m tests.long.soak --minutes $(MINUTES) --seed $(SEED)
 
 # Mistakes on purpose, each built into a copy under build/mutants: the core part of the tests must see every one.
-# make mutants MUTANTS='--keep outer-scope-lost' tries one, MUTANTS=--list tells what they break, --help the rest.
+# make mutants MUTANTS='--keep outer-scope-lost' tries one, MUTANTS=--list tells what they break.
 mutants: $(VENV)/.tests
 	$(BIN)/python -m tests.long.mutants $(MUTANTS)
 
@@ -112,8 +112,8 @@ docs: $(VENV)/.docs
 	$(BIN)/sphinx-build --quiet --fail-on-warning --keep-going -b html docs build/docs
 	@echo "open build/docs/index.html"
 
-# Numba's own tests: stock, attached, and inside a scope; prints the table and what differs. make numba NUMBA=--all
-# runs all of them (hours), NUMBA='dispatcher nrt' some modules, NUMBA=--help tells more.
+# Numba's own tests inside a scope, and what does not pass there stock and attached; prints what differs.
+# make numba NUMBA=--all runs all of them (hours), NUMBA='dispatcher nrt' some modules.
 numba: $(VENV)/.tests
 	$(BIN)/python -m tests.long.numba_suite $(NUMBA)
 

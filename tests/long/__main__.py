@@ -19,26 +19,20 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 from xml.etree import ElementTree
 
 ROOT: Final = Path(__file__).parents[2]
 # Beside the one that the tests are run on all the time. What ends in t is free-threaded.
 PYTHONS: Final = ("python3.14", "python3.14t", "python3.15", "python3.15t")
-BUILD: Final = (
-    "; build it from the sources of a release of CPython ({configure}), and put it there or name its path: "
-    "make test-long STAGES=/path/to/{name}"
-)
 
 
-@dataclass(frozen=True)
-class Stage:
-    """A command. `needs`: a program on PATH, or the path of one; `otherwise`: where to get it."""
+class Stage(NamedTuple):
+    """A command. `python`: the interpreter that it needs, a program on PATH or the path of one."""
 
     name: str
     command: tuple[str, ...]
-    needs: str = ""
-    otherwise: str = ""
+    python: str = ""
 
 
 @dataclass
@@ -75,36 +69,32 @@ class Report:
 def stages(seed: int) -> tuple[Stage, ...]:
     """In the order in which they run."""
     tool = (sys.executable, "-m")
-    pytest, often = (*tool, "pytest", "-q"), ("--minutes", "10", "--seed", str(seed))
-    everywhere = (*pytest, "-n", "auto")
-    drawn = ("-m", "hypothesis and not long", "--hypothesis-profile", "long")
-    found = [
-        Stage("long", (*everywhere, "-m", "long")),
-        Stage("examples", (*everywhere, *drawn)),
+    pytest, often = (*tool, "pytest", "-q", "-n", "auto"), ("--minutes", "10", "--seed", str(seed))
+    return (
+        Stage("long", (*pytest, "-m", "long")),
+        Stage("examples", (*pytest, "-m", "hypothesis and not long", "--hypothesis-profile", "long")),
         Stage("soak", (*tool, "tests.long.soak", *often)),
         Stage("fuzz", (*tool, "tests.long.fuzz", *often)),
         Stage("numba", (*tool, "tests.long.numba_suite")),
         Stage("mutants", (*tool, "tests.long.mutants")),
-    ]
-    return (*found, *map(on_python, PYTHONS))
+        *map(on_python, PYTHONS),
+    )
 
 
 def on_python(python: str) -> Stage:
     """`make test` with another interpreter: a program on PATH, or a path."""
     folder = python.strip("/").replace("/", "-")
-    command = ("make", "test", f"PYTHON={python}", f"VENV=build/test-long/{folder}")
-    name = Path(python).name
-    configure = "./configure --disable-gil" if name.endswith("t") else "./configure"
-    return Stage(python, command, needs=python, otherwise=BUILD.format(configure=configure, name=name))
+    return Stage(python, ("make", "test", f"PYTHON={python}", f"VENV=build/test-long/{folder}"), python)
 
 
 def run_stages(given: Sequence[Stage]) -> Report:
     """Run them one after the other. What they print is printed."""
     report = Report()
     for stage in given:
-        if stage.needs and shutil.which(stage.needs) is None:
-            where = "" if "/" in stage.needs else " on PATH"
-            report.missing.append(f"{stage.name}: there is no {stage.needs}{where}{stage.otherwise}")
+        if stage.python and shutil.which(stage.python) is None:
+            configure = "./configure --disable-gil" if stage.python.endswith("t") else "./configure"
+            words = f"it is not there; build CPython ({configure}), and put it on PATH or name its path"
+            report.missing.append(f"{stage.name}: {words}: make test-long STAGES=/path/to/python")
             continue
         print(f"--- {stage.name}: {' '.join(stage.command)}", flush=True)
         with tempfile.TemporaryDirectory() as folder:
@@ -121,20 +111,12 @@ def run_stages(given: Sequence[Stage]) -> Report:
 def main(arguments: Sequence[str] | None = None) -> int:
     seed = int(time.time())
     every = {stage.name: stage for stage in stages(seed)}
-    parser = argparse.ArgumentParser(
-        prog="make test-long", description=__doc__, formatter_class=argparse.RawTextHelpFormatter
-    )
-    parser.add_argument(
-        "stages",
-        nargs="*",
-        metavar="STAGE",
-        help=f"all of them, or some: {', '.join(every)}, or the path of a Python",
-    )
+    parser = argparse.ArgumentParser(prog="make test-long", description=__doc__)
+    parser.add_argument("stages", nargs="*", metavar="STAGE", help=f"of {', '.join(every)}, or a path (all)")
     chosen = parser.parse_args(arguments).stages or list(every)
     if unknown := [name for name in chosen if name not in every and "/" not in name]:
         parser.error(f"no stage is called {unknown[0]}; there are {', '.join(every)}, and paths of Pythons")
-    every |= {name: on_python(os.path.abspath(name)) for name in chosen if name not in every}
-    report = run_stages([every[name] for name in chosen])
+    report = run_stages([every.get(name) or on_python(os.path.abspath(name)) for name in chosen])
     print(f"--- seed {seed}", *report.lines(), sep="\n")
     return report.status
 

@@ -11,8 +11,7 @@ import pytest
 
 from optctx.compiling import FreshProcess, Job
 from optctx.values import Judgement
-from tests.long.effects.__main__ import of_attributes
-from tests.long.effects.cases import Case, case_of
+from tests.long.effects.__main__ import Case, case_of, of_attributes
 from tests.long.effects.functions import doubled
 from tests.support.ir_texts import CALLS, COUNTED, SCALE
 

@@ -10,6 +10,8 @@ from pathlib import Path
 from random import Random
 from typing import NamedTuple
 
+from optctx.compiling import initialise_targets
+
 _SAMPLE = Path(__file__).parents[2] / "programs" / "sample"
 _LINKAGE = re.compile(r"\b(private|internal|linkonce_odr|linkonce|weak_odr|weak|available_externally)\b ?")
 _UNNAMED = re.compile(r" *(local_)?unnamed_addr")
@@ -43,6 +45,13 @@ class Part:
 def files() -> list[str]:
     """Names, in order."""
     return sorted(path.name for path in _SAMPLE.glob("*.ll"))
+
+
+def prepare() -> None:
+    """Do what opens files or is done once."""
+    initialise_targets()
+    for file in files():
+        whole(file)
 
 
 def whole(file: str) -> Part:

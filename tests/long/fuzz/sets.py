@@ -23,7 +23,7 @@ from tests.long.fuzz.confined import Limits, Outcome, outcomes
 from tests.long.fuzz.hunt import Hunt, Target, less
 from tests.long.fuzz.words import Setting, without_avoided
 from tests.long.probe.jobs import jobs, tuning_jobs
-from tests.long.probe.values import spread_values
+from tests.long.probe.values import spread_values, tuning_options
 
 __all__ = ["Case", "Job", "SetsHunt", "SetsTarget", "Setting", "compile_case"]
 
@@ -74,14 +74,11 @@ def _unverified(job: Job) -> Job:
     """
 
     def parameters(found: re.Match[str]) -> str:
-        given = [
-            each for each in (found[1] or "").split(";") if each and not each.endswith("verify-fixpoint")
-        ]
-        return f"instcombine<{';'.join([*given, 'no-verify-fixpoint'])}>"
+        given = [each for each in (found[1] or "").split(";") if not each.endswith("verify-fixpoint")]
+        return f"instcombine<{';'.join([*filter(None, given), 'no-verify-fixpoint'])}>"
 
-    return replace(
-        job, passes=re.sub(r"(?<![\w-])instcombine(?:<([^>]*)>)?(?![\w-])", parameters, job.passes)
-    )
+    pattern = r"(?<![\w-])instcombine(?:<([^>]*)>)?(?![\w-])"
+    return replace(job, passes=re.sub(pattern, parameters, job.passes))
 
 
 def _ended(job: Job) -> str:
@@ -160,11 +157,7 @@ class SetsTarget(Target[Case]):
         initialise()
         optctx.attach(attributes="error", trust=("tuning",))
         engine = attach()
-        options = [
-            option
-            for name, option in sorted(registry().items())
-            if option.trust == "tuning" and option.scope == "thread" and not option.alias_of
-        ]
+        options = tuning_options()
         self._shared = {
             each.name for each in options if read_for_all(engine.resolve(engine.options[each.name]))
         }

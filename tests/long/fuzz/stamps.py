@@ -11,9 +11,8 @@ from llvmlite import binding
 
 import optctx
 from optctx import OptctxError, OptionContext, info
-from optctx.compiling import initialise_targets
 from optctx.values import CLASSES
-from tests.long.fuzz.bases import Part, draw_part, files, whole
+from tests.long.fuzz.bases import Part, draw_part, prepare, whole
 from tests.long.fuzz.confined import Limits
 from tests.long.fuzz.hunt import Target
 from tests.long.fuzz.modules import TRIPLES, attribute_text
@@ -51,8 +50,7 @@ class StampsTarget(Target[StampCase]):
         self.limits = Limits(seconds, _MEMORY)
 
     def prepare(self) -> None:
-        initialise_targets()
-        binding.initialize_all_asmprinters()
+        prepare()
         optctx.attach()
         body = whole("counted.ll")
         names = ("unroll-count", "stats", attribute_text("é\u3042\u0301\U0001f600".encode()))
@@ -64,8 +62,6 @@ class StampsTarget(Target[StampCase]):
             self.perform(StampCase(body, (one, two), "", "default<O1>", trust=CLASSES))
         for triple in TRIPLES:
             self.perform(StampCase(body, ((),), triple, "default<O3>", read=False))
-        for file in files():
-            whole(file)  # read
 
     def make(self, random: Random) -> StampCase:
         triple = random.choice(TRIPLES)
@@ -99,23 +95,13 @@ class StampsTarget(Target[StampCase]):
         return replace(case, read=False)
 
     def _read(self, case: StampCase, modules: list[Any]) -> str:
-        how = "refused"
         with contextlib.suppress(OptctxError):
-            _check(modules)
-        with contextlib.suppress(OptctxError):
-            trusted = OptionContext.from_module(modules[0], trust=case.trust)
-            with trusted:
-                pass
-        with contextlib.suppress(OptctxError):
-            context = OptionContext.from_module(modules[0])
-            with context:
-                how = _compiled(case, modules[0])
-        return how
-
-
-def _check(modules: list[Any]) -> None:
-    """Compare the stamps, and print the report."""
-    str(optctx.check_link(modules))
+            str(optctx.check_link(modules))
+        with contextlib.suppress(OptctxError), OptionContext.from_module(modules[0], trust=case.trust):
+            pass
+        with contextlib.suppress(OptctxError), OptionContext.from_module(modules[0]):
+            return _compiled(case, modules[0])
+        return "refused"
 
 
 def _compiled(case: StampCase, module: Any) -> str:

@@ -11,7 +11,7 @@ from optctx import Option, registry
 from optctx.engine.attach import attach
 from optctx.image.abi import INTEGER_RANGES
 from optctx.values import read_for_all
-from tests.long.probe.values import hostile_values, spread_values
+from tests.long.probe.values import hostile_values, spread_values, tuning_options
 
 EDGES = ("0", "-1", "2147483648", "4294967295", "18446744073709551615", "1" + "0" * 40, "nan", "inf", "-inf",
           "1e308", "0x7fffffff", "0b11", "-0", "007", "+1", " 1", "1 ", "")  # fmt: skip
@@ -69,13 +69,8 @@ def known_value(name: str) -> object:
 def _tuning() -> list[Option]:
     """Those that functions can set, in order of name."""
     engine = attach()
-    return [
-        option
-        for name, option in sorted(registry().items())
-        if option.trust == "tuning"
-        and option.scope == "thread"
-        and not read_for_all(engine.resolve(engine.options[name]))
-    ]
+    found = tuning_options()
+    return [each for each in found if not read_for_all(engine.resolve(engine.options[each.name]))]
 
 
 @cache
@@ -125,21 +120,19 @@ def hostile(random: Random) -> Setting:
 def garbage(random: Random) -> bytes:
     """No options at all."""
     size = random.choice((0, 1, 5, 50, 1000, 16_000, 17_000, 200_000))
-    kind = random.randrange(7)
-    if kind == 0:
-        return random.randbytes(size)
-    if kind == 1:
-        return b"-unroll-count=" + b"9" * size
-    if kind == 2:
-        return b"-" + random.choice((b"a", b"'", b'"', b"\\", b"\0", b"\xff", b"-", b" ", b"=")) * size
-    if kind == 3:
-        return b"-unroll-count=3 " * (size // 16)
-    if kind == 4:
-        return bytes(random.choice(b"-=\"'\\ \n\t\0#@,:") for _ in range(min(size, 1000)))
-    if kind == 5:
-        return "".join(chr(random.randrange(1, 0xD800)) for _ in range(min(size, 1000))).encode()
     words = (hostile(random).word(random.choice(("", "-", "--", "---"))) for _ in range(min(size, 300)))
-    return " ".join(words).encode("utf-8", "surrogateescape")
+    odd = random.choice((b"a", b"'", b'"', b"\\", b"\0", b"\xff", b"-", b" ", b"="))
+    return random.choice(
+        (
+            lambda: random.randbytes(size),
+            lambda: b"-unroll-count=" + b"9" * size,
+            lambda: b"-" + odd * size,
+            lambda: b"-unroll-count=3 " * (size // 16),
+            lambda: bytes(random.choices(b"-=\"'\\ \n\t\0#@,:", k=min(size, 1000))),
+            lambda: "".join(map(chr, random.choices(range(1, 0xD800), k=min(size, 1000)))).encode(),
+            lambda: " ".join(words).encode("utf-8", "surrogateescape"),
+        )
+    )()
 
 
 def _inside(random: Random, option: Option) -> str:

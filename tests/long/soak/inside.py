@@ -7,7 +7,7 @@ import ctypes
 import functools
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import suppress
 from typing import Any, Final
 
@@ -45,41 +45,35 @@ _machine = functools.cache(new_machine)
 _fingerprints: dict[object, str] = {}
 
 
+def held(run: Run, step: Step, inner: Sight) -> Generator[None, None, None]:
+    with OptionContext(dict(step.options)):
+        yield
+        run.look(inner)
+        yield
+
+
 def generator(run: Run, step: Step, inner: Sight, here: Sight) -> None:
     """A scope that a generator holds, left by its end, by `close` or by its deletion."""
-
-    def held() -> Iterator[None]:
-        with OptionContext(dict(step.options)):
-            yield
-            run.look(inner)
-            yield
-
-    holder = held()
+    holder = held(run, step, inner)
     next(holder)
-    run.look(inner)
     next(holder)
     if step.other % 3 == 0:
         next(holder, None)
     elif step.other % 3 == 1:
-        holder.close()  # type: ignore[attr-defined]
+        holder.close()
     del holder
     run.look(here)
 
 
 def interleaved(run: Run, step: Step, inner: Sight, here: Sight) -> None:
     """Two generators leave their scopes in the wrong order: an error, and the first is left by hand."""
-
-    def held() -> Iterator[None]:
-        with OptionContext(dict(step.options)):
-            yield
-
-    first, second = held(), held()
+    first, second = held(run, step, inner), held(run, step, inner)
     next(first)
     next(second)
     with suppress(ScopeError):
-        next(first)
+        first.close()
         expect(True, False, "a generator leaves its scope before the one inside it")
-    next(second, None)
+    second.close()
     current().__exit__(None, None, None)
     run.look(here)
 
@@ -189,10 +183,5 @@ def _look(run: Run, inner: Sight) -> None:
     expect_code(by_optctx, run.answers.optctx, inner.llvm, "LLVM's code")
 
 
-INSIDE: Final = {
-    each.__name__: each
-    for each in (
-        *(generator, interleaved, unread, fingerprint, cached, machine, attribute, mismatch),
-        *(errors, jit, links),
-    )
-}
+_ALL = (generator, interleaved, unread, fingerprint, cached, machine, attribute, mismatch, errors, jit, links)
+INSIDE: Final = {each.__name__: each for each in _ALL}
