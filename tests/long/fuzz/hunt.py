@@ -33,8 +33,8 @@ class Target(ABC, Generic[C]):
     def make(self, random: Random) -> C: ...
 
     @abstractmethod
-    def perform(self, case: C) -> str:
-        """Run a case, in a confined child. Return one of FINE, or what is wrong."""
+    def perform(self, case: C) -> str | tuple[str, Any]:
+        """Run a case, in a confined child. Return one of FINE, or what is wrong; and what else to tell."""
 
     @abstractmethod
     def stock(self, case: C) -> C:
