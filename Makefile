@@ -21,8 +21,8 @@ test: $(VENV)/.tests
 	PYTHONDONTWRITEBYTECODE= $(BIN)/pytest -n $(JOBS) --dist loadfile
 
 # Before a release, hours: what `make test` shows, more often and on more ways, and the tools beside the tests.
-# STAGES='soak fuzz' runs some of it, STAGES=/path/to/python3.15 `make test` with that interpreter; what was not run is
-# named and is exit status 3 (tests/long/__main__.py).
+# STAGES='soak fuzz' runs some of it, STAGES=/path/to/python3.15 `make test` with that interpreter; one that is missing
+# is named and is exit status 3 (tests/long/__main__.py).
 test-long: $(VENV)/.tests
 	$(BIN)/python -m tests.long $(STAGES)
 

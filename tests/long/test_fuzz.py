@@ -15,7 +15,6 @@ import pytest
 from tests.long.fuzz.confined import Limits
 from tests.long.fuzz.hunt import Hunt, Target
 from tests.support.processes import python_process
-from tests.support.rows import rows
 
 
 @pytest.mark.llvm22
@@ -61,9 +60,9 @@ class Numbers(Target[tuple[str, ...]]):
 
 
 FAULTS: dict[str, Callable[[], object]] = {
-    "reaches outside: a file": lambda: os.open("/etc/passwd", os.O_RDONLY),
-    "reaches outside: a program": lambda: os.posix_spawn("/bin/true", ["true"], {}),
-    "reaches outside: code": lambda: mmap.mmap(-1, 4096, prot=mmap.PROT_EXEC | mmap.PROT_READ),
+    "reaches outside, by a file": lambda: os.open("/etc/passwd", os.O_RDONLY),
+    "reaches outside, by a program": lambda: os.posix_spawn("/bin/true", ["true"], {}),
+    "reaches outside, by code": lambda: mmap.mmap(-1, 4096, prot=mmap.PROT_EXEC | mmap.PROT_READ),
     "prints; prints 'words'": lambda: os.write(2, b"words"),
     "dies of SIGSEGV": lambda: ctypes.string_at(0),
     "exits with 3": lambda: os._exit(3),
@@ -72,24 +71,20 @@ FAULTS: dict[str, Callable[[], object]] = {
 
 
 @pytest.mark.long
-@rows("kind", FAULTS)
 def test_a_fault_of_a_confined_case_is_found_and_made_small(
-    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    hunt = Hunt(Numbers(FAULTS[kind]))
-    hunt.run_batch(1, 8)  # the last of them has 13
-    assert hunt.findings
-    for finding in hunt.findings:
-        assert finding.cases == (("hostile", "13"),)
-        assert str(finding).startswith(kind.partition(":" if "outside" in kind else "\n")[0])
-        assert "perform(('hostile', '13'))" in str(finding)
+    for words, fault in FAULTS.items():
+        hunt = Hunt(Numbers(fault))
+        hunt.run_batch(1, 8)  # the last of them has 13
+        assert hunt.findings
+        for finding in hunt.findings:
+            assert finding.cases == (("hostile", "13"),)
+            assert str(finding).startswith(words.partition(", by ")[0])
+            assert "perform(('hostile', '13'))" in str(finding)
     assert os.listdir(tmp_path) == []
-
-
-@pytest.mark.long
-def test_a_hang_of_a_confined_case_is_found() -> None:
-    """By the limit that a case has, which no harmless one comes near to: they are not among these."""
+    # A hang, by the limit that a case has, which no harmless one comes near to: they are not among these.
     hunt = Hunt(Numbers(lambda: [None for _ in iter(int, 1)], seconds=1))
     hunt.target.make = lambda random: ("hostile", "13")  # type: ignore[method-assign]
     hunt.run_batch(1, 1)
