@@ -1,8 +1,8 @@
 """Run what proves more than `make test`: more often, in turns, on other Pythons, and with the tools for it.
 
 Every stage runs, whatever came of those before it, and pytest names the tests that it skips. The last lines
-name what failed, and interpreters that are missing. The exit status is 1 if anything failed, otherwise 3 if an
-interpreter is missing.
+name what failed, and interpreters that are missing. The exit status is 1 if anything failed, otherwise 3 if
+one is missing.
 
 The path of an interpreter is a stage as well: `make test` with it, in an environment of its own.
 """
