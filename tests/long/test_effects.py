@@ -25,7 +25,7 @@ def test_an_attribute_acts_on_its_function_alone_or_is_refused(
     case = case_of(job, fresh)
     assert case is not None
     assert of_attributes([case], SAMPLE, fresh) == 0
-    assert "4 options: 2 acts, 0 not read, 4 read, 2 refused" in _said(capsys)
+    assert "4 options, 4 read: 2 acts, 2 refused" in _said(capsys)
     # The experiment finds an option that nobody has judged so.
     monkeypatch.setattr("optctx.values.trust.judgement_of", lambda _: Judgement("tuning", ""))
     assert of_attributes([case], ["disable-lsr"], fresh) == 1

@@ -110,11 +110,9 @@ def of_attributes(cases: Sequence[Case], names: Sequence[str], fresh: FreshProce
             if answer not in ("acts", "refused"):
                 job = effect.case.job
                 print(f"{answer}: {effect.argument} in {job.triple} {job.passes} {job.opt_level}", flush=True)
-        kinds = {answer if answer in right else "wrong" for answer in told} - {"silent"}
-        counts["wrong" if len(kinds) > 1 else kinds.pop() if kinds else "no effect seen"] += 1
-        counts["read"] += 1
-    counts["not read"] = len(names) - counts["read"]
-    print(f"{len(names)} options:", ", ".join(f"{counts[how]} {how}" for how in sorted(counts)))
+        counts[" and ".join(sorted({*told})) or "without an effect"] += 1
+    read = sum(counts.values())
+    print(f"{len(names)} options, {read} read:", ", ".join(f"{counts[how]} {how}" for how in sorted(counts)))
     print(f"{wrong} attributes that are taken and do something else")
     return wrong
 

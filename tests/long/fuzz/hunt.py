@@ -47,6 +47,13 @@ class Target(ABC, Generic[C]):
     def avoid(self, case: C) -> None:
         """From now on, make no case that is sure to end like this smallest one."""
 
+    def learn(self, case: C, outcome: Outcome) -> None:
+        """Take note of how a case has ended."""
+
+    def summary(self) -> str:
+        """What is told beside the counts of cases."""
+        return ""
+
 
 @dataclass(frozen=True)
 class Finding(Generic[C]):
@@ -98,7 +105,7 @@ class Hunt(Generic[C]):
     def summary(self) -> str:
         """Counts of cases, without those that only make a finding smaller."""
         counts = (f"{count} {kind}" for kind, count in sorted(self.counts.items()))
-        return f"{sum(self.counts.values())} cases, {', '.join(counts)}"
+        return f"{sum(self.counts.values())} cases, {', '.join(counts)}{self.target.summary()}"
 
     def run_batch(self, seed: int, count: int) -> None:
         """`count` cases, which depend on nothing but the seed and what was found before."""
@@ -107,12 +114,10 @@ class Hunt(Generic[C]):
             cases = tuple(self.target.make(random) for _ in range(min(count, _TOGETHER)))
             count -= len(cases)
             for place, outcome in enumerate(self._outcomes(cases)):
-                self._count(cases[place], outcome)
+                self.counts[outcome.kind] += 1
+                self.target.learn(cases[place], outcome)
                 if outcome.wrong:
                     self._judge(cases[: place + 1])
-
-    def _count(self, case: C, outcome: Outcome) -> None:
-        self.counts[outcome.kind] += 1
 
     def _judge(self, cases: tuple[C, ...]) -> None:
         """Find out whether the last case goes wrong alone, or else after the others in the same process."""

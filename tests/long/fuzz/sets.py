@@ -19,12 +19,12 @@ from optctx.image.abi import INTEGER_RANGES
 from optctx.values import read_for_all
 from tests.long.fuzz.bases import attributed
 from tests.long.fuzz.confined import Limits, Outcome, outcomes
-from tests.long.fuzz.hunt import Hunt, Target, less
+from tests.long.fuzz.hunt import Target, less
 from tests.long.fuzz.words import Setting, without_avoided
 from tests.long.probe.jobs import jobs, tuning_jobs
 from tests.long.probe.values import spread_values, tuning_options
 
-__all__ = ["Case", "Job", "SetsHunt", "SetsTarget", "Setting", "compile_case"]
+__all__ = ["Case", "Job", "SetsTarget", "Setting"]
 
 _ATTRIBUTES = 0.25  # of the cases
 _CANDIDATES = 4  # of which the one with the most new pairs joins a set
@@ -191,6 +191,9 @@ class SetsTarget(Target[Case]):
         known = {settings[at]: at for name in names for at in numbers[name]}
         self.coverage.add(known[setting] for setting in case.settings if setting in known)
 
+    def summary(self) -> str:
+        return f"; {self.coverage.met} of {self.coverage.together} pairs of values that are read together"
+
     def make(self, random: Random) -> Case:
         [job] = random.choices(self._jobs, self._weights)
         source(job.path)
@@ -233,18 +236,3 @@ def _nearer(setting: Setting) -> Iterator[Setting]:
     for number in dict.fromkeys(option.default + distance * part // 32 for part in parts):
         if float(least) <= number <= float(most) and abs(number - option.default) < abs(distance):
             yield Setting(setting.name, str(number))
-
-
-class SetsHunt(Hunt[Case]):
-    """Counts pairs, too."""
-
-    target: SetsTarget
-
-    def summary(self) -> str:
-        """Counts of cases and pairs."""
-        seen = self.target.coverage
-        return f"{super().summary()}; {seen.met} of {seen.together} pairs of values that are read together"
-
-    def _count(self, case: Case, outcome: Outcome) -> None:
-        super()._count(case, outcome)
-        self.target.learn(case, outcome)
