@@ -33,16 +33,8 @@ def wrong(run: Run, step: Step, inner: Sight, here: Sight) -> None:
     run.look(inner)
 
 
-def fails(run: Run, step: Step, inner: Sight, here: Sight) -> None:
-    raise LookupError("odd")
-
-
 def crashes(run: Run, step: Step, inner: Sight, here: Sight) -> None:
     os.kill(os.getpid(), signal.SIGSEGV)
-
-
-def ends(run: Run, step: Step, inner: Sight, here: Sight) -> None:
-    os._exit(0)
 
 
 def hangs(run: Run, step: Step, inner: Sight, here: Sight) -> None:
@@ -51,9 +43,7 @@ def hangs(run: Run, step: Step, inner: Sight, here: Sight) -> None:
 
 PLANTED: dict[Callable[[Run, Step, Sight, Sight], None], str] = {
     wrong: r"round \d: thread \d, inside: (LLVM's code|current\(\))",
-    fails: r"round \d: thread \d, inside: Traceback [^$]*LookupError: odd",
     crashes: r"a process ended with -11: ",
-    ends: r"a process ended with 0: ",
     hangs: r"a process ended with -14: [^$]*test_soak.py\", line \d+ in hangs",
 }
 

@@ -182,22 +182,23 @@ def translate(case: Case) -> str:
             return "invalid"
         with machine, warnings.catch_warnings(record=True) as said:
             warnings.simplefilter("always")
-            how = _compiled(case, module, machine)
+            how = compiled(module, machine, case.passes, case.emit)
         wrong = [str(each.message) for each in said if each.category is not UntrustedOptionWarning]
         if wrong or (said and case.mode != "warn"):
             return f"warns {[str(each.message) for each in said]}"
         return "warned" if said and how == "compiled" else how
 
 
-def _compiled(case: Case, module: Any, machine: Any) -> str:
+def compiled(module: Any, machine: Any, passes: str, emit: str) -> str:
+    """Run passes and emit, if they are named; what is refused may have changed nothing."""
     before = str(module)
     try:
-        if case.passes:
-            optctx.run_passes(module, case.passes, target_machine=machine)
+        if passes:
+            optctx.run_passes(module, passes, target_machine=machine)
         before = str(module)
-        if case.emit == "object":
+        if emit == "object":
             optctx.emit_object(module, machine)
-        elif case.emit:
+        elif emit:
             optctx.emit_assembly(module, machine)
     except OptctxError as error:
         if str(error).startswith("nothing has been run") and str(module) != before:

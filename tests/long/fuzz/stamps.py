@@ -15,7 +15,7 @@ from optctx.values import CLASSES
 from tests.long.fuzz.bases import Part, draw_part, prepare, whole
 from tests.long.fuzz.confined import Limits
 from tests.long.fuzz.hunt import Target
-from tests.long.fuzz.modules import TRIPLES, attribute_text
+from tests.long.fuzz.modules import TRIPLES, attribute_text, compiled
 from tests.long.fuzz.nodes import Node, stamp_nodes
 
 __all__ = ["Node", "Part", "StampCase", "StampsTarget"]
@@ -108,9 +108,6 @@ def _compiled(case: StampCase, module: Any) -> str:
     target = binding.Target.from_triple(module.triple or binding.get_process_triple())
     try:
         machine = target.create_target_machine(opt=case.opt_level)
-        if case.passes:
-            optctx.run_passes(module, case.passes, target_machine=machine)
-        optctx.emit_assembly(module, machine)
-    except (RuntimeError, OptctxError):
+    except RuntimeError:
         return "refused"
-    return "compiled"
+    return compiled(module, machine, case.passes, "assembly")

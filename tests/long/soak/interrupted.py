@@ -2,38 +2,35 @@
 
 from __future__ import annotations
 
-import contextlib
 import gc
 import os
 import random
 import signal
 import sys
-import time
 from types import FrameType
 
 from llvmlite.binding import ffi
 
 from optctx import OptionContext, ScopeError, current
 from tests.promises.running import SECONDS, expect
-from tests.support.each_instruction import Interrupt
 from tests.support.forking import fork
 from tests.support.interrupts import Work, works
 
 # Without those that wait for other threads, change what these see, or compile outside every scope.
 _WORKS = ("empty", "nested", "generators", "run", "decorated", "recorded", "unread fails", "compiled")
-_LONGEST = 0.01  # seconds until a signal arrives
 
 
 def interrupted() -> None:
-    """A handler enters a scope in the middle of some work, and another one raises. No scope stays entered."""
+    """A handler enters a scope in the middle of some work. No scope stays entered.
+
+    tests/native/python/test_interrupts.py has handlers that raise, at each instruction.
+    """
     name = random.choice(_WORKS)  # each fork has numbers of its own
-    work = works()[name]
-    _handled(work, forks=name != "compiled")  # LLVM's locks may be held in the child
-    _raised(work)
+    _handled(works()[name], forks=name != "compiled")  # LLVM's locks may be held in the child
 
 
 def _is_in_llvmlite(frame: FrameType | None) -> bool:
-    """Whether llvmlite may be taking or giving up its lock, which an exception would leave locked."""
+    """Whether llvmlite may be taking or giving up its lock."""
     while frame is not None and frame.f_code.co_filename != ffi.__file__:
         frame = frame.f_back
     return frame is not None
@@ -81,33 +78,3 @@ def _handled(work: Work, *, forks: bool) -> None:
         signal.signal(signal.SIGPROF, signal.SIG_IGN)  # one may be under way still, to another thread
     if failures:
         raise failures.pop()
-
-
-def _repeat(work: Work) -> None:
-    """A function of its own because of what tests/native/python/test_back_edges.py says."""
-    end = time.monotonic() + _LONGEST + 0.05
-    while time.monotonic() < end:
-        work()
-
-
-def _raised(work: Work) -> None:
-    """One that arrives in llvmlite's code comes again later. A finaliser may swallow what it raises."""
-    later = 1e-5
-
-    def handle(_: int, frame: FrameType | None) -> None:
-        nonlocal later
-        if _is_in_llvmlite(frame):
-            later *= 2  # or signals come faster than a busy machine handles them, each inside the one before
-            signal.setitimer(signal.ITIMER_REAL, later)
-            return
-        raise Interrupt
-
-    before = signal.signal(signal.SIGALRM, handle)
-    try:
-        with contextlib.suppress(Interrupt):
-            signal.setitimer(signal.ITIMER_REAL, random.uniform(1e-6, _LONGEST))
-            _repeat(work)
-            signal.setitimer(signal.ITIMER_REAL, 0)  # one that was postponed comes no later than here
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
