@@ -13,13 +13,13 @@ from llvmlite import binding
 
 import optctx
 from optctx import OptctxError, UntrustedOptionWarning, info
-from tests.long.fuzz.bases import Part, draw_part, prepare, whole
+from tests.long.fuzz.bases import Part, files, prepare
 from tests.long.fuzz.confined import Limits
 from tests.long.fuzz.hunt import Target
 from tests.long.fuzz.words import accepted, garbage, hostile, known_value, name_of, without_avoided
 from tests.long.probe import jobs as probed
 
-__all__ = ["TRIPLES", "Attribute", "Case", "ModulesTarget", "Part", "attribute_text"]
+__all__ = ["Attribute", "Case", "ModulesTarget", "Part"]
 
 # Targets over which LLVM itself ends the process too often.
 _FRAIL = ("bpfel", "lanai", "msp430", "xcore", "spirv64", "avr", "r600", "ve")
@@ -107,7 +107,7 @@ class ModulesTarget(Target[Case]):
     def prepare(self) -> None:
         prepare()
         optctx.attach(attributes="error", trust=("tuning",))
-        counted = Case((whole("counted.ll"),), (), "ignore", passes="default<O3>")
+        counted = Case((Part("counted.ll"),), (), "ignore", passes="default<O3>")
         for triple in TRIPLES:
             for emit in emissions(triple):
                 self.perform(replace(counted, triple=triple, emit=emit))
@@ -117,7 +117,7 @@ class ModulesTarget(Target[Case]):
                 self.perform(replace(counted, attributes=(Attribute(0, 0, (words,)),), mode=mode))
 
     def make(self, random: Random) -> Case:
-        parts = tuple(draw_part(random) for _ in range(1 if random.random() < 0.75 else 2))
+        parts = tuple(random.sample(files(), 1 if random.random() < 0.75 else 2))
         triple = random.choice(TRIPLES)
         count = random.choice((1, 1, 1, 2, 2, 5))
         attributes = [self._attribute(random, parts, triple) for _ in range(count)]
@@ -144,7 +144,8 @@ class ModulesTarget(Target[Case]):
         left = without_avoided(self._avoided, settings)
         words = tuple(setting.word(random.choice(("-", "--"))).encode() for setting in left)
         features = next((own for start, own in _FEATURES.items() if triple.startswith(start)), ("",))
-        return Attribute(number, random.choice(parts[number].kept), words, random.choice(features))
+        function = random.randrange(parts[number].functions)
+        return Attribute(number, function, words, random.choice(features))
 
     def perform(self, case: Case) -> str:
         optctx.attach(attributes=case.mode)  # type: ignore[arg-type]

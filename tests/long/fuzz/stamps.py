@@ -12,7 +12,7 @@ from llvmlite import binding
 import optctx
 from optctx import OptctxError, OptionContext, info
 from optctx.values import CLASSES
-from tests.long.fuzz.bases import Part, draw_part, prepare, whole
+from tests.long.fuzz.bases import Part, files, prepare
 from tests.long.fuzz.confined import Limits
 from tests.long.fuzz.hunt import Target
 from tests.long.fuzz.modules import TRIPLES, attribute_text, compiled
@@ -52,7 +52,7 @@ class StampsTarget(Target[StampCase]):
     def prepare(self) -> None:
         prepare()
         optctx.attach()
-        body = whole("counted.ll")
+        body = Part("counted.ll")
         names = ("unroll-count", "stats", attribute_text("é\u3042\u0301\U0001f600".encode()))
         for option in [f'!{{!"{name}", {text}}}' for name in names for text in ('!"0"', '!"2"', "null")]:
             stamps = (Node("!0 = !", ('!"1"', '!"m"', option)), Node("!1 = !", ('!"1"', '!"n"')))
@@ -66,7 +66,7 @@ class StampsTarget(Target[StampCase]):
     def make(self, random: Random) -> StampCase:
         triple = random.choice(TRIPLES)
         return StampCase(
-            draw_part(random),
+            random.choice(files()),
             tuple(stamp_nodes(random, triple) for _ in range(random.choice((1, 1, 2, 3, 8)))),
             triple,
             random.choice(("default<O1>", "default<O2>", "default<O3>", "")),
