@@ -80,10 +80,12 @@ def test_the_value_is_that_of_the_scope_and_outside_the_process_wide_one() -> No
                 unrolled()
                 # What an inner block reads counts for the outer one at once, and not the other way round.
                 assert values(log, "unroll-count") == (0, 4, 8)
+            with OptionContext({"unroll-count": 2}), record():
+                unrolled()
         unrolled()
         with OptionContext({"slp-threshold": 3}):
             pass
-    assert (values(log, "unroll-count"), values(inner, "unroll-count")) == ((0, 4, 8), (8,))
+    assert (values(log, "unroll-count"), values(inner, "unroll-count")) == ((0, 4, 8, 2), (8,))
     with pytest.raises(OptctxError, match="several values"):
         _ = log.reads["unroll-count"].value
     assert [unread.name for unread in log.unread] == ["inline-threshold", "slp-threshold"]

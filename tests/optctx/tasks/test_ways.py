@@ -22,6 +22,7 @@ from tests.support.scopes import OUTSIDE, UNROLLED_ONCE, both, eight, four, set_
 
 pytestmark = pytest.mark.usefixtures("attached", "outside", "workers")
 
+OUTSIDE_COPY = copy_context()
 Work = Callable[[], Any]
 Way = Callable[[Work], Work]  # made out of the work now, called later
 
@@ -150,6 +151,19 @@ def expected(context: OptionContext | None) -> tuple[tuple[int, int], OptionCont
     return (count, count), context, count
 
 
+def look_and_nest() -> object:
+    """The same, before and after scopes and copies of its own."""
+    seen = look()
+    with OptionContext({"unroll-count": 2}, base="defaults") as inner:
+        assert look() == expected(inner)
+        with seen[1]:
+            assert look() == seen
+        assert OUTSIDE_COPY.copy().run(look) == expected(None)
+        assert look() == expected(inner)
+    assert look() == seen
+    return seen
+
+
 def inside(context: OptionContext | None) -> AbstractContextManager[object]:
     return nullcontext() if context is None else context
 
@@ -161,9 +175,14 @@ def whose(way: str, made: OptionContext | None, caller: OptionContext | None) ->
 
 @ways
 def test_a_scope_goes_along_or_stays_and_the_callers_own_is_there_afterwards(way: str) -> None:
-    for made, caller in ((four(), None), (here := four(), here), (None, eight()), (four(), eight())):
+    for made, caller, work in (
+        (four(), None, look),
+        (here := four(), here, look),
+        (None, eight(), look),
+        (four(), eight(), look_and_nest),
+    ):
         with inside(made):
-            go = WAYS[way](look)
+            go = WAYS[way](work)
         with inside(caller):
             assert go() == expected(whose(way, made, caller))
             assert look() == expected(caller)
