@@ -21,8 +21,8 @@ test: $(VENV)/.tests
 	PYTHONDONTWRITEBYTECODE= $(BIN)/pytest -n $(JOBS) --dist loadfile
 
 # Before a release, hours: what `make test` shows, more often and on more ways, and the tools beside the tests.
-# STAGES='soak fuzz' runs some of it, STAGES=/path/to/python3.15 `make test` with that interpreter; what was not run is
-# named and is exit status 3 (tests/long/__main__.py).
+# STAGES='soak fuzz' runs some of it, STAGES=/path/to/python3.15 `make test` with that interpreter; one that is missing
+# is named and is exit status 3 (tests/long/__main__.py).
 test-long: $(VENV)/.tests
 	$(BIN)/python -m tests.long $(STAGES)
 
@@ -62,7 +62,7 @@ soak: $(VENV)/.tests
 	$(BIN)/python -m tests.long.soak --minutes $(MINUTES) --seed $(SEED)
 
 # Mistakes on purpose, each built into a copy under build/mutants: the core part of the tests must see every one.
-# make mutants MUTANTS='--keep outer-scope-lost' tries one, MUTANTS=--list tells what they break, --help the rest.
+# make mutants MUTANTS='--keep outer-scope-lost' tries one, MUTANTS=--list tells what they break.
 mutants: $(VENV)/.tests
 	$(BIN)/python -m tests.long.mutants $(MUTANTS)
 
@@ -112,8 +112,8 @@ docs: $(VENV)/.docs
 	$(BIN)/sphinx-build --quiet --fail-on-warning --keep-going -b html docs build/docs
 	@echo "open build/docs/index.html"
 
-# Numba's own tests: stock, attached, and inside a scope; prints the table and what differs. make numba NUMBA=--all
-# runs all of them (hours), NUMBA='dispatcher nrt' some modules, NUMBA=--help tells more.
+# Numba's own tests inside a scope, and what does not pass there stock and attached; prints what differs.
+# make numba NUMBA=--all runs all of them (hours), NUMBA='dispatcher nrt' some modules.
 numba: $(VENV)/.tests
 	$(BIN)/python -m tests.long.numba_suite $(NUMBA)
 

@@ -14,15 +14,12 @@ import signal
 import sys
 import threading
 import time
-from collections import Counter
 from collections.abc import Sequence
-from dataclasses import asdict
 
 from evidence.conformance import fresh, main, scoped, stability
 from evidence.conformance.cache import ReferenceCache
 from evidence.conformance.job import Job, Machines, Outcome, compile_job, initialise
 from evidence.conformance.judging import Settings, judge_all
-from evidence.conformance.report import as_json, as_text
 from evidence.conformance.scoped import Mode, scoped_outcome
 from optctx import Log
 from optctx.children.pool import SharedPool
@@ -126,7 +123,7 @@ def prepared() -> None:
 
 
 def judge_jobs(cache: str, *names: str) -> None:
-    """Prints verdicts by name and the report as JSON; without `names`, on all jobs but those apart."""
+    """Print verdicts by name, as JSON; without `names`, on all jobs but those apart."""
     fresh.POOL = SharedPool(prepared)
     stability._ROUNDS = 2  # enough of everything
     chosen = [_JOBS[name] for name in names or _JOBS if names or name not in _APART]
@@ -135,28 +132,20 @@ def judge_jobs(cache: str, *names: str) -> None:
         ReferenceCache(pathlib.Path(cache), "library") as known,
     ):
         verdicts = judge_all(chosen, known, Settings(timeout=_SOON_LATE if "hangs" in names else _LATE))
-    report, text = as_json(verdicts, Counter()), as_text(verdicts, Counter())
-    found = {verdict.job.where: asdict(verdict) for verdict in verdicts}
-    json.dump({"verdicts": found, "report": report, "text": text}, sys.stdout)
+    json.dump({each.job.where: (each.verdict, each.detail) for each in verdicts}, sys.stdout)
 
 
-def run_command(fault: str, *arguments: str) -> int:
-    """The command with every job inside a context going wrong; its exit status."""
-    if fault:
-        os.environ["FAULT"] = fault
-        fresh.POOL = SharedPool(prepared_with_fault)
+def run_command(fault: str, hidden: str, *arguments: str) -> int:
+    """Run the command; its exit status. `fault`: of every job inside a context; `hidden`: from records."""
+    os.environ.update(FAULT=fault, HIDDEN=hidden)
+    fresh.POOL = SharedPool(prepared_for_command)
     return main.main(arguments)
 
 
-def prepared_with_fault() -> None:
+def prepared_for_command() -> None:
     """In the server."""
-    fault = _JOBS[os.environ["FAULT"]]
-    scoped.scoped_outcome = lambda job, mode, machines: _inside(fault, mode, machines)
-    initialise()
-
-
-def prepared_blind() -> None:
-    """In the server: records do not see some options."""
+    if fault := _JOBS.get(os.environ["FAULT"]):
+        scoped.scoped_outcome = lambda job, mode, machines: _inside(fault, mode, machines)
     seen, hidden = vars(Log)["reads"].fget, os.environ["HIDDEN"].split(",")
     Log.reads = property(  # type: ignore[assignment,method-assign]
         lambda log: {name: read for name, read in seen(log).items() if name not in hidden}

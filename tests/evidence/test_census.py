@@ -29,24 +29,11 @@ def named(taken: Census) -> dict[str, CountedOption]:
     return {option.facts.name: option for option in taken.options}
 
 
-@pytest.fixture(scope="module")
-def options(taken: Census) -> list[CountedOption]:
-    return [option for option in taken.options if not option.facts.alias_of]
-
-
-def test_what_constructors_read(taken: Census) -> None:
-    found = {option.facts.name: flags(option) for option in taken.options}
-    assert "read only in constructors" in found["x86-asm-syntax"]  # X86MCAsmInfo.cpp
-    assert "read in constructors" in found["forget-scev-loop-unroll"]  # PipelineTuningOptions()
-    assert "read in constructors" not in found["inline-threshold"]
-    assert "readers not known" in found["track-memory"]
-
-
 def functions(option: CountedOption) -> set[str]:
     return {function.split("(")[0] for function in option.functions}
 
 
-def test_options_of_passes_by_where_their_values_are(named: dict[str, CountedOption]) -> None:
+def test_options_by_where_their_values_are(named: dict[str, CountedOption]) -> None:
     option = named["unroll-count"]  # llvm/lib/Transforms/Scalar/LoopUnrollPass.cpp
     assert functions(option) == {"llvm::computeUnrollCount"}
     assert option.sum("occurrences")  # UnrollCount.getNumOccurrences() > 0
@@ -56,6 +43,10 @@ def test_options_of_passes_by_where_their_values_are(named: dict[str, CountedOpt
     assert "llvm::LoopVectorizeHints::LoopVectorizeHints" in functions(named["force-vector-width"])
     assert named["opt-bisect-limit"].callback
     assert named["track-memory"].readers is None  # on the heap
+    assert "readers not known" in flags(named["track-memory"])
+    assert "read only in constructors" in flags(named["x86-asm-syntax"])  # X86MCAsmInfo.cpp
+    assert "read in constructors" in flags(named["forget-scev-loop-unroll"])  # PipelineTuningOptions()
+    assert "read in constructors" not in flags(named["inline-threshold"])
 
 
 def test_options_that_llvm_copies_once_or_writes(named: dict[str, CountedOption]) -> None:
@@ -72,7 +63,7 @@ def test_options_that_llvm_copies_once_or_writes(named: dict[str, CountedOption]
     assert named["amdgpu-function-calls"].sum("addresses")
 
 
-def test_the_sums_are_those_of_the_redirected_instructions(options: list[CountedOption]) -> None:
+def test_the_sums_are_those_of_the_redirected_instructions(taken: Census) -> None:
     plan = attach().plan
     stores = addresses = loads = 0
     for site in plan.references.sites:
@@ -82,6 +73,7 @@ def test_the_sums_are_those_of_the_redirected_instructions(options: list[Counted
         addresses += site.takes_address
         stores += site.writes
         loads += site.reads and not site.takes_address
+    options = [each for each in taken.options if not each.facts.alias_of]
     scoped = [each for each in options if each.facts.scope != "process" and each.facts.name != "debug"]
     assert sum(each.sum("addresses") for each in scoped) == addresses
     assert sum(each.sum("stores") for each in scoped) == stores

@@ -3,37 +3,16 @@
 from __future__ import annotations
 
 import json
-import os
 import pathlib
-import subprocess
-import sys
 import tempfile
-from functools import cache
 from typing import Any
 
 import pytest
 
-from tests.support.processes import run_python
+from tests.support.processes import python_process, run_python
 from tests.support.rows import rows
 
 pytestmark = pytest.mark.long
-
-ROOT = pathlib.Path(__file__).parents[2]
-
-
-# Judging, with faults of every kind
-
-
-@cache
-def judged(*names: str) -> Any:
-    """What the suite makes of the jobs in `suite_faults`, each with the fault that it is named after.
-
-    With names, of a run with these jobs only.
-    """
-    with tempfile.TemporaryDirectory() as references:
-        script = "import sys, tests.evidence.suite_faults as it; it.judge_jobs(*sys.argv[1:])"
-        return json.loads(run_python(script, references, *names))
-
 
 ALONE = "differs alone in a process too"
 SAME = "; stock LLVM gives this very output as well"
@@ -77,42 +56,50 @@ SAME = "; stock LLVM gives this very output as well"
 def test_every_fault_is_told_from_every_other(
     names: tuple[str, ...], wanted: dict[str, tuple[str, str]]
 ) -> None:
-    verdicts = judged(*names)["verdicts"]
-    found = {name: (each["verdict"], each["detail"]) for name, each in verdicts.items()}
+    with tempfile.TemporaryDirectory() as references:
+        script = "import sys, tests.evidence.suite_faults as it; it.judge_jobs(*sys.argv[1:])"
+        found = json.loads(run_python(script, references, *names))
     assert found.keys() == wanted.keys()
-    assert [
-        (name, each)
-        for name, each in found.items()
-        if each[0] != wanted[name][0] or not each[1].startswith(wanted[name][1])
-    ] == []
+    for name, (verdict, detail) in wanted.items():
+        assert found[name][0] == verdict, name
+        assert found[name][1].startswith(detail), name
 
 
-# The command
-
-
-def run_command(fault: str, folder: pathlib.Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    (folder / "x").mkdir()
-    (folder / "x" / "a.ll").write_text("; RUN: opt -passes=licm -unroll-count=3 %s\n")
+def run_command(fault: str, hidden: str, folder: pathlib.Path, *arguments: str) -> tuple[int, Any, str]:
+    """(exit status, report, text) of the command, which keeps what it needs in a folder."""
+    report = folder / "report.json"
     script = "import sys, tests.evidence.suite_faults as it; sys.exit(it.run_command(*sys.argv[1:]))"
-    given = ["--tests", str(folder), "--cache", str(folder / "cache"), "x", "--timeout", "60", *arguments]
-    return subprocess.run(
-        [sys.executable, "-c", script, fault, *given],
-        cwd=folder,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), *filter(None, sys.path)])},
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
+    given = [*arguments, "--cache", str(folder / "cache"), "--json", str(report)]
+    done = python_process("-c", script, fault, hidden, *given)
+    assert done.stderr == ""
+    return done.returncode, json.loads(report.read_text()), done.stdout
 
 
-@pytest.mark.parametrize(("fault", "status", "verdict"), [("wrong", 1, "differing"), ("", 0, "agreed")])
+@rows(("fault", "status", "verdict"), [("wrong", 1, "differing"), ("", 0, "agreed")])
 def test_the_exit_status_says_whether_all_is_well(
     fault: str, status: int, verdict: str, tmp_path: pathlib.Path
 ) -> None:
-    done = run_command(fault, tmp_path, "--json", "report.json")
-    assert (done.returncode, done.stderr) == (status, "")
-    report = json.loads((tmp_path / "report.json").read_text())
+    (tmp_path / "x").mkdir(exist_ok=True)
+    (tmp_path / "x" / "a.ll").write_text("; RUN: opt -passes=licm -unroll-count=3 %s\n")
+    ended, report, text = run_command(fault, "", tmp_path, "x", "--tests", str(tmp_path))
+    assert ended == status
     assert (report["totals"]["commands"], report["totals"][verdict]) == (1, 1)
     assert report["settings"]["seed"] == 1  # with the library, what it takes to do it again
     assert report["settings"]["library"]
-    assert f"       1  {verdict}" in done.stdout.splitlines()
+    assert f"       1  {verdict}" in text.splitlines()
+
+
+def test_every_sensitive_option_must_be_recorded(tmp_path: pathlib.Path) -> None:
+    options = ("unroll-count", "regalloc", "stats")  # the last one is refused
+    words = ["sample", "--tests", "tests/programs", "--record"]
+    words += [word for name in options for word in ("--option", name)]
+    status, report, text = run_command("", "", tmp_path, *words)
+    found = report["record"]
+    assert (status, found["missing"], found["process"]) == (0, [], 0)
+    assert found["pairs"] >= found["options"] >= len(options) - 1
+    assert f"{found['pairs']} recorded as read" in text
+    status, report, text = run_command("", "unroll-count", tmp_path, *words)
+    assert status == 1
+    assert report["record"]["pairs"] == found["pairs"]
+    assert {name for name, _ in report["record"]["missing"]} == {"unroll-count"}
+    assert "unroll-count (sample/" in text

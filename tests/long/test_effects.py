@@ -2,57 +2,39 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
 
 from optctx.compiling import FreshProcess, Job
 from optctx.values import Judgement
-from tests.long.effects.__main__ import of_attributes
-from tests.long.effects.cases import Case, case_of
+from tests.long.effects.__main__ import case_of, of_attributes
 from tests.long.effects.functions import doubled
-from tests.support.ir_texts import CALLS, COUNTED, SCALE
+from tests.support.ir_texts import CALLS, COUNTED, SCALE, X86
+from tests.support.processes import python_process
 
 pytestmark = [pytest.mark.llvm22]
 
-X86 = "x86_64-unknown-linux-gnu"
 # The first two act on a function alone, and the others are refused.
 SAMPLE = ("unroll-count", "disable-peephole", "disable-lsr", "inline-threshold")
-
-
-@pytest.fixture
-def fresh() -> Iterator[FreshProcess]:
-    with FreshProcess() as running:
-        yield running
-
-
-def cases(fresh: FreshProcess) -> list[Case]:
-    job = Job(doubled(CALLS + COUNTED + SCALE), "default<O2>", triple=X86, emit="assembly")
-    case = case_of(job, fresh)
-    assert case is not None
-    return [case]
 
 
 @pytest.mark.usefixtures("attached", "attributes")
 def test_an_attribute_acts_on_its_function_alone_or_is_refused(
     fresh: FreshProcess, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert of_attributes(found := cases(fresh), SAMPLE, fresh) == 0
-    assert "4 options: 2 acts, 0 not read, 4 read, 2 refused" in _said(capsys)
+    job = Job(doubled(CALLS + COUNTED + SCALE), "default<O2>", triple=X86, emit="assembly")
+    case = case_of(job, fresh)
+    assert case is not None
+    assert of_attributes([case], SAMPLE, fresh) == 0
+    assert "4 options, 4 read: 2 acts, 2 refused" in _said(capsys)
     # The experiment finds an option that nobody has judged so.
     monkeypatch.setattr("optctx.values.trust.judgement_of", lambda _: Judgement("tuning", ""))
-    assert of_attributes(found, ["disable-lsr"], fresh) == 1
+    assert of_attributes([case], ["disable-lsr"], fresh) == 1
     assert f"silent: -disable-lsr=true in {X86} default<O2> 2" in _said(capsys)
 
 
 @pytest.mark.long
 def test_all_of_it() -> None:
-    root = Path(__file__).parents[2]
-    command = [sys.executable, "-m", "tests.long.effects"]
-    done = subprocess.run(command, cwd=root, capture_output=True, text=True, check=False)
+    done = python_process("-m", "tests.long.effects", seconds=36_000)
     assert done.returncode == 0, done.stdout + done.stderr
 
 

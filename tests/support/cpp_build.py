@@ -99,13 +99,10 @@ class Lookups:
 
 
 class Scopes:
-    """tests/programs/cpp/scopes.cpp, loaded. Calls raise RuntimeError with an error's status and message.
+    """tests/programs/cpp/scopes.cpp, loaded. Calls raise RuntimeError with an error's status and message."""
 
-    They let go of the GIL, or keep it as functions of an extension module do.
-    """
-
-    def __init__(self, path: pathlib.Path, *, keep_gil: bool = False) -> None:
-        self._library = (ctypes.PyDLL if keep_gil else ctypes.CDLL)(str(path))
+    def __init__(self, path: pathlib.Path) -> None:
+        self._library = ctypes.CDLL(str(path))
 
     def inside(self, name: str, text: str | bytes, body: Callable[[], object]) -> None:
         """Calls `body` in `optctx::Scope scope{{name, text}}`."""

@@ -1,4 +1,4 @@
-"""Work that exceptions interrupt: at each instruction of optctx's own Python code, and by signals."""
+"""Work that exceptions interrupt at each instruction of optctx's own Python code."""
 
 from __future__ import annotations
 
@@ -7,14 +7,11 @@ import functools
 import itertools
 import os
 import random
-import signal
 import sys
 import threading
-import time
 import warnings
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from types import FrameType
 from typing import Any
 
 from llvmlite import binding
@@ -34,7 +31,7 @@ from optctx import (
 from optctx.compiling import initialise_targets
 from optctx.engine import attach as attaching
 from tests.support import audit as auditing
-from tests.support.each_instruction import Interrupt, instructions, interrupt_at, stop
+from tests.support.each_instruction import instructions, interrupt_at, stop
 from tests.support.library_code import LLVMLITE
 from tests.support.scopes import eight, four, mark
 
@@ -96,55 +93,6 @@ def leftovers(work: Work, most: int = sys.maxsize) -> list[str]:
             before = after
     work()
     return found
-
-
-# Signals
-
-
-def is_in_llvmlite(frame: FrameType | None) -> bool:
-    """Whether llvmlite may be taking or giving up its lock, which an exception would leave locked."""
-    while frame is not None and frame.f_code.co_filename != ffi.__file__:
-        frame = frame.f_back
-    return frame is not None
-
-
-def repeat(work: Work, seconds: float) -> None:
-    """A function of its own because of what tests/native/python/test_back_edges.py says."""
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        work()
-
-
-def signals(work: Work, count: int, longest: float) -> int:
-    """Interrupts the work `count` times, each after a random time; returns how many arrived inside it.
-
-    One that arrives in llvmlite's code comes again a little later.
-    """
-    arrived, later = 0, 0.0
-
-    def handler(_: int, frame: FrameType | None) -> None:
-        nonlocal later
-        if is_in_llvmlite(frame):
-            later *= 2  # or signals come faster than a busy machine handles them, each inside the one before
-            signal.setitimer(signal.ITIMER_REAL, later)
-            return
-        raise Interrupt
-
-    before = signal.signal(signal.SIGALRM, handler)
-    chance = random.Random(1)
-    try:
-        while arrived < count:
-            later = 1e-5
-            try:
-                signal.setitimer(signal.ITIMER_REAL, chance.uniform(1e-6, longest))
-                repeat(work, longest + 0.05)  # a finaliser may swallow the exception
-                signal.setitimer(signal.ITIMER_REAL, 0)  # one that was postponed comes no later than here
-            except Interrupt:
-                arrived += 1
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
-    return arrived
 
 
 # Work

@@ -61,11 +61,11 @@ def python_process(*arguments: str, seconds: float = SECONDS) -> subprocess.Comp
     )
 
 
-def in_child(work: Callable[[], object], status: int = 0) -> None:
-    """Runs the work in a child of fork, which has to end well, or with this status, -11 for SIGSEGV."""
+def in_child(work: Callable[[], object]) -> None:
+    """Runs the work in a child of fork, which has to end well."""
     if not (pid := fork()):
         run_and_end(work)
-    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == status
+    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
 
 
 def forked(test: Callable[P, object]) -> Callable[P, None]:

@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterator
 from functools import cache
 
+from tests.long.fuzz.bases import attributed
+
 _DEFINED = re.compile(r"^define .*?^}\n", re.MULTILINE | re.DOTALL)
 _NAME = re.compile(r"@([\w.]+)\(")
 _SUFFIXES = ("_one", "_two")
@@ -32,22 +34,9 @@ def doubled(text: str) -> str:
 
     def twice(found: re.Match[str]) -> str:
         one, two = (any_of.sub(rf"@\1{suffix}", found[0]) for suffix in _SUFFIXES)
-        return _with_attribute(one) + two
+        return attributed(one, '"optctx"=""') + two
 
     return any_of.sub(rf"@\1{_SUFFIXES[0]}", _DEFINED.sub(twice, text)) if names else text
-
-
-def _with_attribute(body: str) -> str:
-    """A definition with an attribute behind its parameters."""
-    at, depth = body.index("(", body.index("@")), 0
-    for place in range(at, len(body)):
-        depth += (body[place] == "(") - (body[place] == ")")
-        if not depth:
-            break
-    end = place + 1
-    behind = re.match(r" (local_)?unnamed_addr", body[end:])
-    end += behind.end() if behind else 0
-    return f'{body[:end]} "optctx"=""{body[end:]}'
 
 
 def with_attribute(text: str, attribute: str) -> str:

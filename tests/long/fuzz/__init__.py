@@ -1,4 +1,1 @@
-"""Hostile input that comes with a module: attributes, stamps, and sets of options that a module may set.
-
-python -m tests.long.fuzz --help
-"""
+"""Hostile input that comes with a module: attributes, stamps, and sets of options that a module may set."""

@@ -1,4 +1,4 @@
-"""Valid IR to put hostile parts into: the files of tests/programs/sample, or some of their functions."""
+"""Valid IR to put hostile parts into: the files of tests/programs/sample."""
 
 from __future__ import annotations
 
@@ -7,72 +7,62 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from random import Random
-from typing import NamedTuple
+
+from optctx.compiling import initialise_targets
 
 _SAMPLE = Path(__file__).parents[2] / "programs" / "sample"
-_LINKAGE = re.compile(r"\b(private|internal|linkonce_odr|linkonce|weak_odr|weak|available_externally)\b ?")
 _UNNAMED = re.compile(r" *(local_)?unnamed_addr")
 
 
-class _Function(NamedTuple):
-    head: str  # up to the parameters' closing parenthesis
-    rest: str
+def prepare() -> None:
+    """Do what opens files or is done once."""
+    initialise_targets()
+    for part in files():
+        _split(part.file)
+
+
+@cache
+def files() -> list[Part]:
+    """All, in order of their names."""
+    return [Part(name) for name in sorted(path.name for path in _SAMPLE.glob("*.ll"))]
 
 
 @dataclass(frozen=True)
 class Part:
-    """A file, in which no functions but those `kept` have a body, by their place in the file."""
+    """A file, of which no part is left out when a finding is made small."""
 
     file: str
-    kept: tuple[int, ...] = ()
+
+    @property
+    def functions(self) -> int:
+        """How many have a body."""
+        return len(_split(self.file)) - 1
 
     def text(self, attributes: Mapping[int, str]) -> str:
-        """The IR; each of the `attributes` stands with its function."""
-        pieces, functions = _split(self.file)
-        lines = []
-        for number, (piece, (head, rest)) in enumerate(zip(pieces, functions, strict=False)):
-            text = f"{head} {attributes.get(number, '')}{rest}"
-            if number not in self.kept:
-                text = _LINKAGE.sub("", head.replace("define", "declare", 1))
-            lines += [piece, text]
-        return "\n".join((*lines, pieces[-1]))
-
-
-@cache
-def files() -> list[str]:
-    """Names, in order."""
-    return sorted(path.name for path in _SAMPLE.glob("*.ll"))
-
-
-def whole(file: str) -> Part:
-    return Part(file, tuple(range(len(_split(file)[1]))))
-
-
-def draw_part(random: Random) -> Part:
-    """A whole file, or a few functions of it."""
-    part = whole(random.choice(files()))
-    if random.random() < 0.3:
-        return part
-    return Part(part.file, tuple(random.sample(part.kept, min(len(part.kept), random.randint(1, 4)))))
+        """The IR; each of the `attributes` stands with its function, by the place of that in the file."""
+        first, *functions = _split(self.file)
+        return first + "".join(_with(text, attributes.get(at, "")) for at, text in enumerate(functions))
 
 
 def attributed(text: str, attribute: str) -> str:
     """IR, in which every function that has a body has the attribute."""
-    first, *others = re.split(r"(?m)^(?=define )", text)
-    return first + "".join(f"{head} {attribute}{rest}" for head, rest in map(_function, others))
+    first, *functions = _parts(text)
+    return first + "".join(_with(function, attribute) for function in functions)
+
+
+def _parts(text: str) -> list[str]:
+    """What is before the first function that has a body, and what begins with each."""
+    return re.split(r"(?m)^(?=define )", text)
 
 
 @cache
-def _split(file: str) -> tuple[list[str], list[_Function]]:
-    """What is between the functions of a file that have a body, and these."""
+def _split(file: str) -> list[str]:
     lines = (_SAMPLE / file).read_text().splitlines()
-    text = "\n".join(line for line in lines if not line.startswith(";"))
-    parts = re.split(r"(?ms)^(define .*?^\})$", text)
-    return parts[::2], [_function(function) for function in parts[1::2]]
+    return _parts("\n".join(line for line in lines if not line.startswith(";")))
 
 
-def _function(text: str) -> _Function:
+def _with(text: str, attribute: str) -> str:
+    """A function with an attribute behind its parameters."""
     depth = 0
     for at in range(text.index("@"), len(text)):
         depth += {"(": 1, ")": -1}.get(text[at], 0)
@@ -80,4 +70,4 @@ def _function(text: str) -> _Function:
             break
     unnamed = _UNNAMED.match(text, at + 1)
     end = unnamed.end() if unnamed else at + 1
-    return _Function(text[:end], text[end:])
+    return f"{text[:end]} {attribute}{text[end:]}"

@@ -10,7 +10,7 @@ import resource
 import signal
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import NoReturn, TypeVar
+from typing import Any, NoReturn, TypeVar
 
 from optctx.children.messages import address_space
 from tests.support.forking import fork
@@ -45,10 +45,11 @@ class Limits:
 
 @dataclass(frozen=True)
 class Outcome:
-    """How a case ended, and the beginning of what it printed."""
+    """How a case ended, the beginning of what it printed, and what else `perform` has told."""
 
     how: str
     printed: str = ""
+    told: Any = None
 
     @property
     def wrong(self) -> bool:
@@ -73,7 +74,10 @@ class Outcome:
         return f"{self.how}; prints {self.printed!r}" if self.printed else self.how
 
 
-def outcomes(cases: Sequence[C], perform: Callable[[C], str], limits: Limits) -> Iterator[Outcome]:
+Perform = Callable[[C], "str | tuple[str, Any]"]  # how it ended, and what else is to be told, as JSON has it
+
+
+def outcomes(cases: Sequence[C], perform: Perform[C], limits: Limits) -> Iterator[Outcome]:
     """Of each case in order. The next one gets a new child after a case that its own did not survive, or that
     has left something there.
 
@@ -87,7 +91,7 @@ def outcomes(cases: Sequence[C], perform: Callable[[C], str], limits: Limits) ->
             done += 1
 
 
-def _child(cases: Sequence[C], perform: Callable[[C], str], limits: Limits) -> Iterator[Outcome]:
+def _child(cases: Sequence[C], perform: Perform[C], limits: Limits) -> Iterator[Outcome]:
     receive, send = os.pipe()
     streams = os.memfd_create("streams")
     if not (pid := fork()):  # no thread but the pool's, whose locks no case takes
@@ -96,14 +100,15 @@ def _child(cases: Sequence[C], perform: Callable[[C], str], limits: Limits) -> I
     os.close(send)
     position, ended, how = 0, 0, ""
     try:
-        with os.fdopen(receive) as told:
-            for line in told:
-                how, size = json.loads(line)
+        with os.fdopen(receive) as lines:
+            for line in lines:
+                how, told, size = json.loads(line)
                 ended += 1
                 printed = _text(streams, position, size, _JUDGED)
                 position = size
-                prints = printed and how in FINE and not _only_forced(printed)
-                yield Outcome("prints" if prints else how, printed[:_KEPT])
+                # Whether LLVM says nothing but that it cannot transform a loop as it was told to.
+                forced = all(_FORCED.fullmatch(each) for each in printed.splitlines())
+                yield Outcome(how if how not in FINE or forced else "prints", printed[:_KEPT], told)
     finally:
         _, status = os.waitpid(pid, 0)
         size = os.fstat(streams).st_size
@@ -125,9 +130,7 @@ def _how(code: int) -> str:
     return f"dies of {signal.Signals(-code).name}" if code < 0 else f"exits with {code}"
 
 
-def _work(
-    cases: Sequence[C], perform: Callable[[C], str], limits: Limits, send: int, streams: int
-) -> NoReturn:
+def _work(cases: Sequence[C], perform: Perform[C], limits: Limits, send: int, streams: int) -> NoReturn:
     try:
         faulthandler.disable()  # pytest's, which prints what is an outcome here
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
@@ -139,25 +142,17 @@ def _work(
         for case in cases:
             signal.setitimer(signal.ITIMER_PROF, limits.seconds)
             signal.setitimer(signal.ITIMER_REAL, _WAITING * limits.seconds)
-            how = _performed(case, perform)
+            try:
+                given = perform(case)
+            except BaseException as error:  # of Python: no case may raise anything that it does not expect
+                given = f"raises {type(error).__name__}: {error}"[:_KEPT]
             signal.setitimer(signal.ITIMER_PROF, 0)
             signal.setitimer(signal.ITIMER_REAL, 0)
-            line = json.dumps([how, os.fstat(streams).st_size]) + "\n"
+            how, told = (given, None) if isinstance(given, str) else given
+            line = json.dumps([how, told, os.fstat(streams).st_size]) + "\n"
             os.write(send, line.encode())
             if how.startswith(_LASTING):
                 break
         os._exit(0)
     finally:
         os._exit(99)
-
-
-def _performed(case: C, perform: Callable[[C], str]) -> str:
-    try:
-        return perform(case)
-    except BaseException as error:  # of Python: no case may raise anything that `perform` does not expect
-        return f"raises {type(error).__name__}: {error}"[:_KEPT]
-
-
-def _only_forced(text: str) -> bool:
-    """Whether LLVM says nothing but that it cannot transform a loop as it was told to."""
-    return all(_FORCED.fullmatch(line) for line in text.splitlines())

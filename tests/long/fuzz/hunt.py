@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -13,7 +12,7 @@ from typing import Any, Generic, TypeVar
 from tests.long.fuzz.confined import Limits, Outcome, outcomes
 
 C = TypeVar("C")
-S = TypeVar("S", str, list[Any], tuple[Any, ...])
+S = TypeVar("S", str, tuple[Any, ...])
 
 _TOGETHER = 25  # cases in one child
 _TRIES = 300  # cases that are tried to make a finding smaller
@@ -34,8 +33,8 @@ class Target(ABC, Generic[C]):
     def make(self, random: Random) -> C: ...
 
     @abstractmethod
-    def perform(self, case: C) -> str:
-        """Run a case, in a confined child. Return one of FINE, or what is wrong."""
+    def perform(self, case: C) -> str | tuple[str, Any]:
+        """Run a case, in a confined child. Return one of FINE, or what is wrong; and what else to tell."""
 
     @abstractmethod
     def stock(self, case: C) -> C:
@@ -47,6 +46,13 @@ class Target(ABC, Generic[C]):
 
     def avoid(self, case: C) -> None:
         """From now on, make no case that is sure to end like this smallest one."""
+
+    def learn(self, case: C, outcome: Outcome) -> None:
+        """Take note of how a case has ended."""
+
+    def summary(self) -> str:
+        """What is told beside the counts of cases."""
+        return ""
 
 
 @dataclass(frozen=True)
@@ -75,37 +81,17 @@ def less(given: Any) -> Iterator[Any]:
     """The value with less in it. In a record, a text or a number stays, or becomes the default."""
     if isinstance(given, str):
         yield from fewer(given)
-    elif isinstance(given, list | tuple):
-        yield from map(type(given), fewer(tuple(given)))
+    elif isinstance(given, tuple):
+        yield from fewer(given)
         for at, part in enumerate(given):
-            yield from (type(given)((*given[:at], small, *given[at + 1 :])) for small in less(part))
-    elif isinstance(given, dict):
-        yield from map(dict, fewer(tuple(given.items())))
-        for name, value in given.items():
-            yield from ({**given, name: small} for small in less(value))
-    elif isinstance(given, int) and given > 1:
-        yield given // 2
+            yield from ((*given[:at], small, *given[at + 1 :]) for small in less(part))
     elif is_dataclass(given) and not isinstance(given, type):
-        values = {each.name: getattr(given, each.name) for each in fields(given)}
         for each in fields(given):
-            if each.default is not MISSING and each.default != values[each.name]:
+            value = getattr(given, each.name)
+            if each.default is not MISSING and each.default != value:
                 yield replace(given, **{each.name: each.default})
-        for name, value in values.items():
-            if not isinstance(value, str | int):
-                yield from (replace(given, **{name: small}) for small in less(value))
-
-
-def _program(target: Target[C], cases: Sequence[C]) -> str:
-    """A Python program that does the same, from the project's folder."""
-    kind = type(target)
-    most = sys.get_int_max_str_digits()
-    sys.set_int_max_str_digits(0)  # a number is shown whole
-    try:
-        performed = "".join(f"print(target.perform({case!r}))\n" for case in cases)
-    finally:
-        sys.set_int_max_str_digits(most)
-    made = f"target = {kind.__name__}({target.given})\ntarget.prepare()\n"
-    return f"from {kind.__module__} import *\n{made}{performed}"
+            if not isinstance(value, str):
+                yield from (replace(given, **{each.name: small}) for small in less(value))
 
 
 @dataclass
@@ -119,7 +105,7 @@ class Hunt(Generic[C]):
     def summary(self) -> str:
         """Counts of cases, without those that only make a finding smaller."""
         counts = (f"{count} {kind}" for kind, count in sorted(self.counts.items()))
-        return f"{sum(self.counts.values())} cases, {', '.join(counts)}"
+        return f"{sum(self.counts.values())} cases, {', '.join(counts)}{self.target.summary()}"
 
     def run_batch(self, seed: int, count: int) -> None:
         """`count` cases, which depend on nothing but the seed and what was found before."""
@@ -128,12 +114,10 @@ class Hunt(Generic[C]):
             cases = tuple(self.target.make(random) for _ in range(min(count, _TOGETHER)))
             count -= len(cases)
             for place, outcome in enumerate(self._outcomes(cases)):
-                self._count(cases[place], outcome)
+                self.counts[outcome.kind] += 1
+                self.target.learn(cases[place], outcome)
                 if outcome.wrong:
                     self._judge(cases[: place + 1])
-
-    def _count(self, case: C, outcome: Outcome) -> None:
-        self.counts[outcome.kind] += 1
 
     def _judge(self, cases: tuple[C, ...]) -> None:
         """Find out whether the last case goes wrong alone, or else after the others in the same process."""
@@ -142,7 +126,12 @@ class Hunt(Generic[C]):
             self.counts["unsteady"] += 1
         elif (outcome := self._unexcused(wrong)) is not None:
             small, ended = self._smallest(wrong, outcome)
-            self.findings.append(Finding(small, ended, _program(self.target, small)))
+            kind, given = type(self.target), self.target.given
+            program = (
+                f"from {kind.__module__} import *\ntarget = {kind.__name__}({given})\ntarget.prepare()\n"
+            )
+            program += "".join(f"print(target.perform({case!r}))\n" for case in small)
+            self.findings.append(Finding(small, ended, program))
             if len(small) == 1:
                 self.target.avoid(small[0])
 

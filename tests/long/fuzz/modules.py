@@ -13,14 +13,13 @@ from llvmlite import binding
 
 import optctx
 from optctx import OptctxError, UntrustedOptionWarning, info
-from optctx.compiling import initialise_targets
-from tests.long.fuzz.bases import Part, draw_part, files, whole
+from tests.long.fuzz.bases import Part, files, prepare
 from tests.long.fuzz.confined import Limits
 from tests.long.fuzz.hunt import Target
 from tests.long.fuzz.words import accepted, garbage, hostile, known_value, name_of, without_avoided
 from tests.long.probe import jobs as probed
 
-__all__ = ["TRIPLES", "Attribute", "Case", "ModulesTarget", "Part", "attribute_text"]
+__all__ = ["Attribute", "Case", "ModulesTarget", "Part"]
 
 # Targets over which LLVM itself ends the process too often.
 _FRAIL = ("bpfel", "lanai", "msp430", "xcore", "spirv64", "avr", "r600", "ve")
@@ -73,8 +72,6 @@ class Case:
     passes: str = ""
     emit: str = ""  # assembly, object
     opt_level: int = 2
-    bitcode: bool = False
-    flips: tuple[tuple[float, int], ...] = ()  # place in the bitcode, and what is added to the byte there
     watched: tuple[str, ...] = ()  # options whose process-wide values are compared, beside those that it sets
 
     def texts(self) -> list[str]:
@@ -108,23 +105,19 @@ class ModulesTarget(Target[Case]):
         self._avoided: list[frozenset[str]] = []  # options that together are sure to be found again
 
     def prepare(self) -> None:
-        initialise_targets()
-        binding.initialize_all_asmprinters()
-        binding.initialize_native_asmparser()
+        prepare()
         optctx.attach(attributes="error", trust=("tuning",))
-        counted = Case((whole("counted.ll"),), (), "ignore", passes="default<O3>")
+        counted = Case((Part("counted.ll"),), (), "ignore", passes="default<O3>")
         for triple in TRIPLES:
             for emit in emissions(triple):
-                self.perform(replace(counted, triple=triple, emit=emit, bitcode=True))
+                self.perform(replace(counted, triple=triple, emit=emit))
         odd = (b"-nosuch=1", b"\xff", b"-unroll-count=x", b"'", b"-debug", b"-unroll-count=0", b"a" * 99_999)
         for words in odd:
             for mode in ("error", "warn"):
                 self.perform(replace(counted, attributes=(Attribute(0, 0, (words,)),), mode=mode))
-        for file in files():
-            whole(file)  # read
 
     def make(self, random: Random) -> Case:
-        parts = tuple(draw_part(random) for _ in range(1 if random.random() < 0.75 else 2))
+        parts = tuple(random.sample(files(), 1 if random.random() < 0.75 else 2))
         triple = random.choice(TRIPLES)
         count = random.choice((1, 1, 1, 2, 2, 5))
         attributes = [self._attribute(random, parts, triple) for _ in range(count)]
@@ -143,8 +136,6 @@ class ModulesTarget(Target[Case]):
             "" if way > 0.8 else random.choice(_PIPELINES if way < 0.6 else probed.PASSES),
             "" if way < 0.25 else random.choice(emissions(triple)),
             random.randrange(4),
-            bitcode=random.random() < 0.3,
-            flips=_flips(random) if random.random() < 0.1 else (),
         )
 
     def _attribute(self, random: Random, parts: tuple[Part, ...], triple: str) -> Attribute:
@@ -153,7 +144,8 @@ class ModulesTarget(Target[Case]):
         left = without_avoided(self._avoided, settings)
         words = tuple(setting.word(random.choice(("-", "--"))).encode() for setting in left)
         features = next((own for start, own in _FEATURES.items() if triple.startswith(start)), ("",))
-        return Attribute(number, random.choice(parts[number].kept), words, random.choice(features))
+        function = random.randrange(parts[number].functions)
+        return Attribute(number, function, words, random.choice(features))
 
     def perform(self, case: Case) -> str:
         optctx.attach(attributes=case.mode)  # type: ignore[arg-type]
@@ -169,8 +161,6 @@ class ModulesTarget(Target[Case]):
 
     def stock(self, case: Case) -> Case:
         watched = tuple(map(name_of, case.options))
-        if case.bitcode or case.flips:  # without the attribute the bytes would be others
-            return replace(case, mode="ignore", watched=watched)
         bare = (replace(each, words=()) for each in case.attributes if each.features)
         return replace(case, attributes=tuple(bare), mode="ignore", watched=watched)
 
@@ -178,15 +168,14 @@ class ModulesTarget(Target[Case]):
         self._avoided.append(frozenset(map(name_of, case.options)))
 
 
-def _flips(random: Random) -> tuple[tuple[float, int], ...]:
-    return tuple((random.random(), random.randint(1, 255)) for _ in range(random.choice((1, 1, 2, 5))))
-
-
 def translate(case: Case) -> str:
     """Does with a module what a case says, on this thread. Returns one of FINE, or what is wrong."""
-    with binding.create_context() as own, ExitStack() as kept:
+    with binding.create_context() as own, ExitStack() as kept:  # modules end before their LLVMContext
         try:
-            module = _parsed(case, own, kept)
+            parsed = [kept.enter_context(binding.parse_assembly(text, own)) for text in case.texts()]
+            module, *others = parsed
+            for other in others:
+                module.link_in(other)
             if case.triple:
                 module.triple = case.triple
             machine = binding.Target.from_triple(module.triple).create_target_machine(opt=case.opt_level)
@@ -194,36 +183,23 @@ def translate(case: Case) -> str:
             return "invalid"
         with machine, warnings.catch_warnings(record=True) as said:
             warnings.simplefilter("always")
-            how = _compiled(case, module, machine)
+            how = compiled(module, machine, case.passes, case.emit)
         wrong = [str(each.message) for each in said if each.category is not UntrustedOptionWarning]
         if wrong or (said and case.mode != "warn"):
             return f"warns {[str(each.message) for each in said]}"
         return "warned" if said and how == "compiled" else how
 
 
-def _parsed(case: Case, own: Any, kept: ExitStack) -> Any:
-    """All modules end before their LLVMContext, as llvmlite wants it."""
-    first, *others = [kept.enter_context(binding.parse_assembly(text, own)) for text in case.texts()]
-    for other in others:
-        first.link_in(other)
-    if not case.bitcode and not case.flips:
-        return first
-    data = bytearray(first.as_bitcode())
-    for place, more in case.flips:
-        at = int(place * len(data))
-        data[at] = (data[at] + more) % 256
-    return kept.enter_context(binding.parse_bitcode(bytes(data), own))
-
-
-def _compiled(case: Case, module: Any, machine: Any) -> str:
+def compiled(module: Any, machine: Any, passes: str, emit: str) -> str:
+    """Run passes and emit, if they are named; what is refused may have changed nothing."""
     before = str(module)
     try:
-        if case.passes:
-            optctx.run_passes(module, case.passes, target_machine=machine)
+        if passes:
+            optctx.run_passes(module, passes, target_machine=machine)
         before = str(module)
-        if case.emit == "object":
+        if emit == "object":
             optctx.emit_object(module, machine)
-        elif case.emit:
+        elif emit:
             optctx.emit_assembly(module, machine)
     except OptctxError as error:
         if str(error).startswith("nothing has been run") and str(module) != before:

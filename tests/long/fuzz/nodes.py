@@ -13,6 +13,11 @@ _FIRST = 1000  # number of a node: the IR around it may have some of its own
 _NUMBERS = 12  # of nodes that may be referred to
 _MANY = (64, 65, 300, 5000, 70_000, 120_000)
 _LIST = "!optctx.options = !"
+_ODD = (  # nodes of LLVM's own
+    '!DIFile(filename: "a", directory: "b")', "distinct !DICompileUnit(language: 1, file: !1000)",
+    "!DILocation(line: 1, scope: !1001)", "!DIExpression(1, 2)", '!DIBasicType(name: "x")',
+    "!GenericDINode(tag: 1, operands: {!1000, !1001})", "!DISubrange(count: 3)",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -64,7 +69,7 @@ def _text(text: str | bytes | None) -> str:
 
 def _huge(random: Random) -> tuple[Node, ...]:
     """Too many of something."""
-    many, kind = random.choice(_MANY), random.randrange(7)
+    many, kind = random.choice(_MANY), random.randrange(6)
     option = '!{!"unroll-count", !"3"}'
     if kind == 0:  # the same stamp
         return (Node(_LIST, ("!1000",) * many), Node("!1000 = !", ('!"1"', '!"m"', option)))
@@ -76,9 +81,8 @@ def _huge(random: Random) -> tuple[Node, ...]:
         texts = ", ".join(['!"f:cold"'] * many)
         return _numbered([('!"1"', '!"m"', f'!{{!"force-attribute", {texts}}}')])
     if kind == 4:  # bytes
-        return _numbered([_stamp([Setting(random.choice(("unroll-count", "debug-only", "x")), "9" * many)])])
-    if kind == 5:  # of a name
-        return _numbered([('!"1"', _text("m" * many), f'!{{{_text("n" * many)}, !"3"}}')])
+        name = random.choice(("unroll-count", "debug-only", "x", "n" * many))
+        return _numbered([('!"1"', _text("m" * many), f"!{{{_text(name)}, {_text('9' * many)}}}")])
     return _numbered([("!{" * min(many, 300) + "}" * min(many, 300),)])  # levels
 
 
@@ -95,16 +99,8 @@ def _any(random: Random) -> tuple[Node, ...]:
         nodes.append(Node(_LIST, (_any_node(random),)))
     if random.random() < 0.3:
         at = random.randrange(_NUMBERS)
-        nodes[1 + at] = Node(f"!{_FIRST + at} = {_odd(random)}")
+        nodes[1 + at] = Node(f"!{_FIRST + at} = {random.choice(_ODD)}")
     return tuple(nodes)
-
-
-def _odd(random: Random) -> str:
-    return random.choice(
-        ('!DIFile(filename: "a", directory: "b")', "distinct !DICompileUnit(language: 1, file: !1000)",
-         "!DILocation(line: 1, scope: !1001)", "!DIExpression(1, 2)", '!DIBasicType(name: "x")',
-         '!GenericDINode(tag: 1, operands: {!1000, !1001})', "!DISubrange(count: 3)")
-    )  # fmt: skip
 
 
 def _operand(random: Random) -> str:

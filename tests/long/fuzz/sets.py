@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import math
-import mmap
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from itertools import combinations
 from random import Random
 from unittest.mock import patch
@@ -20,14 +19,13 @@ from optctx.image.abi import INTEGER_RANGES
 from optctx.values import read_for_all
 from tests.long.fuzz.bases import attributed
 from tests.long.fuzz.confined import Limits, Outcome, outcomes
-from tests.long.fuzz.hunt import Hunt, Target, less
+from tests.long.fuzz.hunt import Target, less
 from tests.long.fuzz.words import Setting, without_avoided
 from tests.long.probe.jobs import jobs, tuning_jobs
-from tests.long.probe.values import spread_values
+from tests.long.probe.values import spread_values, tuning_options
 
-__all__ = ["Case", "Job", "SetsHunt", "SetsTarget", "Setting", "compile_case"]
+__all__ = ["Case", "Job", "SetsTarget", "Setting"]
 
-_PLACES = 64  # cases between two looks at what LLVM read
 _ATTRIBUTES = 0.25  # of the cases
 _CANDIDATES = 4  # of which the one with the most new pairs joins a set
 # The largest that are tried: over more LLVM takes minutes for loops in loops, also if their metadata asks for
@@ -48,20 +46,15 @@ class Case:
     job: Job
     settings: tuple[Setting, ...]
     attribute: bool = False  # of every function; otherwise of a scope, as from a stamp
-    place: int = field(default=0, compare=False)  # where it is noted what LLVM reads
-
-    @property
-    def words(self) -> list[str]:
-        """The options as on a command line."""
-        return [setting.word() for setting in self.settings]
 
 
 def compile_case(case: Case) -> str:
     """Compiles a case on this thread, where optctx is attached with attributes="error"."""
+    words = [setting.word() for setting in case.settings]  # as on a command line
     if not case.attribute:
-        with OptionContext.from_args(case.words, base="defaults"):
+        with OptionContext.from_args(words, base="defaults"):
             return _ended(case.job)
-    text = attributed(source(case.job.path), f'"optctx"="{" ".join(case.words)}"')
+    text = attributed(source(case.job.path), f'"optctx"="{" ".join(words)}"')
     with patch.object(compiling, "source", lambda _: text):
         return _ended(case.job)
 
@@ -74,14 +67,11 @@ def _unverified(job: Job) -> Job:
     """
 
     def parameters(found: re.Match[str]) -> str:
-        given = [
-            each for each in (found[1] or "").split(";") if each and not each.endswith("verify-fixpoint")
-        ]
-        return f"instcombine<{';'.join([*given, 'no-verify-fixpoint'])}>"
+        given = [each for each in (found[1] or "").split(";") if not each.endswith("verify-fixpoint")]
+        return f"instcombine<{';'.join([*filter(None, given), 'no-verify-fixpoint'])}>"
 
-    return replace(
-        job, passes=re.sub(r"(?<![\w-])instcombine(?:<([^>]*)>)?(?![\w-])", parameters, job.passes)
-    )
+    pattern = r"(?<![\w-])instcombine(?:<([^>]*)>)?(?![\w-])"
+    return replace(job, passes=re.sub(pattern, parameters, job.passes))
 
 
 def _ended(job: Job) -> str:
@@ -154,23 +144,16 @@ class SetsTarget(Target[Case]):
         self._folders = llvm_tests
         self._reads: dict[Job, list[str]] = {}
         self._avoided = list(_SLOW)  # with what was found: options that together are sure to be found again
-        self._place = 0
 
     def prepare(self) -> None:
         initialise()
         optctx.attach(attributes="error", trust=("tuning",))
         engine = attach()
-        options = [
-            option
-            for name, option in sorted(registry().items())
-            if option.trust == "tuning" and option.scope == "thread" and not option.alias_of
-        ]
+        options = tuning_options()
         self._shared = {
             each.name for each in options if read_for_all(engine.resolve(engine.options[each.name]))
         }
         self.coverage = Coverage(options)
-        self._columns = {option.name: column for column, option in enumerate(options)}
-        self._noted = mmap.mmap(-1, _PLACES * len(options))  # shared with the children
         self._learn(self._candidates())
         self._jobs = list(self._reads)
         self._weights = [len(names) for names in self._reads.values()]
@@ -188,34 +171,28 @@ class SetsTarget(Target[Case]):
         counted = next(job for job in jobs() if job.path.endswith("counted.ll"))
         for case in (Case(counted, ()), Case(counted, (Setting("unroll-count", "2"),), attribute=True)):
             self.perform(case)  # no child imports anything or maps code
-        for begin in range(0, len(candidates), _PLACES):
-            cases = [Case(job, (), place=at) for at, job in enumerate(candidates[begin : begin + _PLACES])]
-            for case in cases:
-                source(case.job.path)
-            for case, outcome in zip(cases, outcomes(cases, self.perform, self.limits), strict=True):
-                names = self.read_by(case)
-                if outcome.how == "compiled" and not outcome.printed and len(names) > 1:
-                    self._reads[case.job] = names
-                    self.coverage.read(names)
-
-    def read_by(self, case: Case) -> list[str]:
-        """The options that LLVM read when a case was performed."""
-        row = self._row(case)
-        noted = self._noted[row : row + len(self._columns)]
-        return [name for name, column in self._columns.items() if noted[column]]
+        cases = [Case(job, ()) for job in candidates]
+        for job in candidates:
+            source(job.path)
+        for case, outcome in zip(cases, outcomes(cases, self.perform, self.limits), strict=True):
+            if outcome.how == "compiled" and not outcome.printed and len(outcome.told) > 1:
+                self._reads[case.job] = outcome.told
+                self.coverage.read(outcome.told)
 
     def learn(self, case: Case, outcome: Outcome) -> None:
         """Takes note of what met in a case that went well, and of options that only its options have read."""
         if outcome.how != "compiled":
             return
-        names = self.read_by(case)
-        new = set(names) - set(self._reads[case.job])
-        if new:
-            self._reads[case.job] = sorted({*self._reads[case.job], *new})
+        names = outcome.told
+        if set(names) - set(self._reads[case.job]):
+            self._reads[case.job] = sorted({*self._reads[case.job], *names})
             self.coverage.read(names)
         numbers, settings = self.coverage.numbers, self.coverage.settings
-        known = {settings[at]: at for name in set(names) for at in numbers[name]}
+        known = {settings[at]: at for name in names for at in numbers[name]}
         self.coverage.add(known[setting] for setting in case.settings if setting in known)
+
+    def summary(self) -> str:
+        return f"; {self.coverage.met} of {self.coverage.together} pairs of values that are read together"
 
     def make(self, random: Random) -> Case:
         [job] = random.choices(self._jobs, self._weights)
@@ -224,22 +201,14 @@ class SetsTarget(Target[Case]):
         names = [name for name in self._reads[job] if not (attribute and name in self._shared)]
         chosen = self.coverage.draw(random, names, random.randint(10, random.choice(_MOST)))
         settings = without_avoided(self._avoided, [self.coverage.settings[number] for number in chosen])
-        self._place = (self._place + 1) % _PLACES
-        return Case(job, tuple(settings), attribute, self._place)
+        return Case(job, tuple(settings), attribute)
 
-    def perform(self, case: Case) -> str:
-        row = self._row(case)
+    def perform(self, case: Case) -> tuple[str, list[str]]:
+        """Tell the tuning options that LLVM has read."""
         with record() as log:
             how = compile_case(case)
-        noted = bytearray(len(self._columns))
-        for name in log.names:
-            if name in self._columns:
-                noted[self._columns[name]] = 1
-        self._noted[row : row + len(noted)] = bytes(noted)
-        return "leaves a scope entered" if info()["active_scopes"] else how
-
-    def _row(self, case: Case) -> int:
-        return case.place * len(self._columns)
+        read = sorted(log.names & self.coverage.numbers.keys())
+        return "leaves a scope entered" if info()["active_scopes"] else how, read
 
     def stock(self, case: Case) -> Case:
         return replace(case, settings=(), attribute=False)
@@ -267,18 +236,3 @@ def _nearer(setting: Setting) -> Iterator[Setting]:
     for number in dict.fromkeys(option.default + distance * part // 32 for part in parts):
         if float(least) <= number <= float(most) and abs(number - option.default) < abs(distance):
             yield Setting(setting.name, str(number))
-
-
-class SetsHunt(Hunt[Case]):
-    """Counts pairs, too."""
-
-    target: SetsTarget
-
-    def summary(self) -> str:
-        """Counts of cases and pairs."""
-        seen = self.target.coverage
-        return f"{super().summary()}; {seen.met} of {seen.together} pairs of values that are read together"
-
-    def _count(self, case: Case, outcome: Outcome) -> None:
-        super()._count(case, outcome)
-        self.target.learn(case, outcome)

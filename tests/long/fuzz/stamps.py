@@ -11,12 +11,11 @@ from llvmlite import binding
 
 import optctx
 from optctx import OptctxError, OptionContext, info
-from optctx.compiling import initialise_targets
 from optctx.values import CLASSES
-from tests.long.fuzz.bases import Part, draw_part, files, whole
+from tests.long.fuzz.bases import Part, files, prepare
 from tests.long.fuzz.confined import Limits
 from tests.long.fuzz.hunt import Target
-from tests.long.fuzz.modules import TRIPLES, attribute_text
+from tests.long.fuzz.modules import TRIPLES, attribute_text, compiled
 from tests.long.fuzz.nodes import Node, stamp_nodes
 
 __all__ = ["Node", "Part", "StampCase", "StampsTarget"]
@@ -51,10 +50,9 @@ class StampsTarget(Target[StampCase]):
         self.limits = Limits(seconds, _MEMORY)
 
     def prepare(self) -> None:
-        initialise_targets()
-        binding.initialize_all_asmprinters()
+        prepare()
         optctx.attach()
-        body = whole("counted.ll")
+        body = Part("counted.ll")
         names = ("unroll-count", "stats", attribute_text("é\u3042\u0301\U0001f600".encode()))
         for option in [f'!{{!"{name}", {text}}}' for name in names for text in ('!"0"', '!"2"', "null")]:
             stamps = (Node("!0 = !", ('!"1"', '!"m"', option)), Node("!1 = !", ('!"1"', '!"n"')))
@@ -64,13 +62,11 @@ class StampsTarget(Target[StampCase]):
             self.perform(StampCase(body, (one, two), "", "default<O1>", trust=CLASSES))
         for triple in TRIPLES:
             self.perform(StampCase(body, ((),), triple, "default<O3>", read=False))
-        for file in files():
-            whole(file)  # read
 
     def make(self, random: Random) -> StampCase:
         triple = random.choice(TRIPLES)
         return StampCase(
-            draw_part(random),
+            random.choice(files()),
             tuple(stamp_nodes(random, triple) for _ in range(random.choice((1, 1, 2, 3, 8)))),
             triple,
             random.choice(("default<O1>", "default<O2>", "default<O3>", "")),
@@ -99,32 +95,19 @@ class StampsTarget(Target[StampCase]):
         return replace(case, read=False)
 
     def _read(self, case: StampCase, modules: list[Any]) -> str:
-        how = "refused"
         with contextlib.suppress(OptctxError):
-            _check(modules)
-        with contextlib.suppress(OptctxError):
-            trusted = OptionContext.from_module(modules[0], trust=case.trust)
-            with trusted:
-                pass
-        with contextlib.suppress(OptctxError):
-            context = OptionContext.from_module(modules[0])
-            with context:
-                how = _compiled(case, modules[0])
-        return how
-
-
-def _check(modules: list[Any]) -> None:
-    """Compare the stamps, and print the report."""
-    str(optctx.check_link(modules))
+            str(optctx.check_link(modules))
+        with contextlib.suppress(OptctxError), OptionContext.from_module(modules[0], trust=case.trust):
+            pass
+        with contextlib.suppress(OptctxError), OptionContext.from_module(modules[0]):
+            return _compiled(case, modules[0])
+        return "refused"
 
 
 def _compiled(case: StampCase, module: Any) -> str:
     target = binding.Target.from_triple(module.triple or binding.get_process_triple())
     try:
         machine = target.create_target_machine(opt=case.opt_level)
-        if case.passes:
-            optctx.run_passes(module, case.passes, target_machine=machine)
-        optctx.emit_assembly(module, machine)
-    except (RuntimeError, OptctxError):
+    except RuntimeError:
         return "refused"
-    return "compiled"
+    return compiled(module, machine, case.passes, "assembly")

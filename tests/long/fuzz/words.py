@@ -11,13 +11,11 @@ from optctx import Option, registry
 from optctx.engine.attach import attach
 from optctx.image.abi import INTEGER_RANGES
 from optctx.values import read_for_all
-from tests.long.probe.values import hostile_values, spread_values
+from tests.long.probe.values import hostile_values, spread_values, tuning_options
 
-EDGES = ("0", "-1", "2147483648", "4294967295", "18446744073709551615", "1" + "0" * 40, "nan", "inf", "-inf",
-          "1e308", "0x7fffffff", "0b11", "-0", "007", "+1", " 1", "1 ", "")  # fmt: skip
-TEXTS = ("", "x", "f", "all", "*", "f:x", "main=f", "1-2", "(", "[", "a{9999}", "%s%n", "/dev/null",
-          "/proc/self/mem", "/tmp", ".", "..", "-", "@/etc/passwd", "|id", "$(id)", "`id`", "\0",
-          "\xff")  # fmt: skip
+_ODD = ("1" + "0" * 40, "0x7fffffff", "0b11", "-0", "007", "+1", " 1", "1 ", "(", "[", "a{9999}", "%s%n",
+        "/dev/null", "/proc/self/mem", "/tmp", "..", "-", "@/etc/passwd", "|id", "$(id)", "`id`", "\0",
+        "\xff")  # fmt: skip
 _ESCAPING = (
     ("x86-lvi-load-opt-plugin", "/tmp/evil.so"), ("x86-lvi-load-opt-plugin", "evil.so"),
     ("x86-lvi-load-dot", ""), ("x86-lvi-load-dot-only", ""), ("x86-lvi-load-dot-verify", "true"),
@@ -69,13 +67,8 @@ def known_value(name: str) -> object:
 def _tuning() -> list[Option]:
     """Those that functions can set, in order of name."""
     engine = attach()
-    return [
-        option
-        for name, option in sorted(registry().items())
-        if option.trust == "tuning"
-        and option.scope == "thread"
-        and not read_for_all(engine.resolve(engine.options[name]))
-    ]
+    found = tuning_options()
+    return [each for each in found if not read_for_all(engine.resolve(engine.options[each.name]))]
 
 
 @cache
@@ -118,28 +111,26 @@ def hostile(random: Random) -> Setting:
         return Setting(option.name, random.choice((None, *hostile_values(option))))
     option = random.choice(_tuning())
     if dice < 0.75:
-        return Setting(option.name, random.choice((*EDGES, *TEXTS, _outside(random, option))))
+        return Setting(option.name, random.choice((*_ODD, *hostile_values(option), _outside(random, option))))
     return Setting(misspelt(random, option.name), _inside(random, option))
 
 
 def garbage(random: Random) -> bytes:
     """No options at all."""
     size = random.choice((0, 1, 5, 50, 1000, 16_000, 17_000, 200_000))
-    kind = random.randrange(7)
-    if kind == 0:
-        return random.randbytes(size)
-    if kind == 1:
-        return b"-unroll-count=" + b"9" * size
-    if kind == 2:
-        return b"-" + random.choice((b"a", b"'", b'"', b"\\", b"\0", b"\xff", b"-", b" ", b"=")) * size
-    if kind == 3:
-        return b"-unroll-count=3 " * (size // 16)
-    if kind == 4:
-        return bytes(random.choice(b"-=\"'\\ \n\t\0#@,:") for _ in range(min(size, 1000)))
-    if kind == 5:
-        return "".join(chr(random.randrange(1, 0xD800)) for _ in range(min(size, 1000))).encode()
     words = (hostile(random).word(random.choice(("", "-", "--", "---"))) for _ in range(min(size, 300)))
-    return " ".join(words).encode("utf-8", "surrogateescape")
+    odd = random.choice((b"a", b"'", b'"', b"\\", b"\0", b"\xff", b"-", b" ", b"="))
+    return random.choice(
+        (
+            lambda: random.randbytes(size),
+            lambda: b"-unroll-count=" + b"9" * size,
+            lambda: b"-" + odd * size,
+            lambda: b"-unroll-count=3 " * (size // 16),
+            lambda: bytes(random.choices(b"-=\"'\\ \n\t\0#@,:", k=min(size, 1000))),
+            lambda: "".join(map(chr, random.choices(range(1, 0xD800), k=min(size, 1000)))).encode(),
+            lambda: " ".join(words).encode("utf-8", "surrogateescape"),
+        )
+    )()
 
 
 def _inside(random: Random, option: Option) -> str:
@@ -153,7 +144,7 @@ def _inside(random: Random, option: Option) -> str:
 def _outside(random: Random, option: Option) -> str:
     least, between, most = option.trusted_values.partition("..")
     if not between:
-        return random.choice((*TEXTS, *option.choices))
+        return random.choice((*_ODD, *option.choices))
     low, high = float(least), float(most)
     if option.type in ("float", "double"):
         return repr(random.choice((low - 1.0, high * 1.001, high * 2, 1e300, -1e300)))

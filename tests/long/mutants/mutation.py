@@ -47,21 +47,15 @@ def mutated(mutation: Mutation, root: pathlib.Path) -> str:
     return _code(root)[mutation.file(root)].replace(mutation.before, mutation.after)
 
 
-def read_mutations(text: str) -> dict[str, list[Mutation]]:
-    """Read `mutations.txt`: the mutations by the tests of their subject.
-
-    Raises ValueError if a name or a heading occurs twice, or something is not a change as in a diff.
-    """
-    found: dict[str, list[Mutation]] = {}
+def read_mutations(text: str) -> list[Mutation]:
+    """Read `mutations.txt`. Raises ValueError if something is not a change as in a diff."""
+    found = []
     for group in re.split("(?m)^== ", text)[1:]:
         near, _, changes = group.partition("\n")
         between, *each_change = re.split("(?m)^(?=[a-z-]+: )", changes)
-        if near in found or between.strip():
-            raise ValueError(f"mutations.txt, {near}: expected it once, then mutations, found {between!r}")
-        found[near] = [_change(near, change) for change in each_change]
-    names = [each.name for group in found.values() for each in group]
-    if twice := {name for name in names if names.count(name) > 1}:
-        raise ValueError(f"mutations.txt: expected each name once, found {', '.join(sorted(twice))} again")
+        if between.strip():
+            raise ValueError(f"mutations.txt, {near}: expected mutations, found {between!r}")
+        found += [_change(near, change) for change in each_change]
     return found
 
 
@@ -75,6 +69,7 @@ def _change(near: str, text: str) -> Mutation:
     return Mutation(name, breaks, near, before, after)
 
 
-_BY_TESTS = read_mutations(pathlib.Path(__file__).with_name("mutations.txt").read_text())
-MUTATIONS = {each.name: each for group in _BY_TESTS.values() for each in group}
-CORE = tuple(_BY_TESTS)  # the tests, in the order in which they run
+_READ = read_mutations(pathlib.Path(__file__).with_name("mutations.txt").read_text())
+MUTATIONS = {each.name: each for each in _READ}
+assert len(MUTATIONS) == len(_READ), "two mutations have one name"
+CORE = tuple(dict.fromkeys(each.near for each in _READ))  # the tests, in the order in which they run

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pathlib
-import re
 import shutil
 import subprocess
 import sys
@@ -32,33 +31,33 @@ class Replica:
         self._root = root
         self._folder = folder
         self._jobs = jobs
+        self._cmake = pathlib.Path(sysconfig.get_path("scripts"), "cmake")
 
     def make(self) -> float:
-        """Copy, and build what has changed since an earlier copy. Returns the seconds of the build."""
+        """Copy, and build what has changed since an earlier copy. Returns the seconds."""
+        began = time.monotonic()
         self._copy()
         if not self.python.exists():
             self._make_interpreter()
         if not (self._folder / "native" / "CMakeCache.txt").exists():
             self._configure()
-        return self.build()
+        self.build()
+        return time.monotonic() - began
 
-    def put_in(self, mutation: Mutation) -> float:
-        """Put a mutation in, and build it, without the one before. Returns the seconds of the build."""
-        name = mutation.file(self._root)
-        (self.tree / name).write_text(mutated(mutation, self._root))
-        return self.build()
+    def put_in(self, mutation: Mutation) -> None:
+        """Put a mutation in, and build it, without the one before."""
+        (self.tree / mutation.file(self._root)).write_text(mutated(mutation, self._root))
+        self.build()
 
     def take_out(self, mutation: Mutation) -> None:
         """Restore the file, with a new time. The next `build` builds it."""
         name = mutation.file(self._root)
         shutil.copyfile(self._root / name, self.tree / name)
 
-    def build(self) -> float:
-        """Compile what has changed. Returns the seconds."""
-        began = time.monotonic()
+    def build(self) -> None:
+        """Compile what has changed."""
         native = self._folder / "native"
-        _run(self._cmake(), "--build", native, "--target", "_native", "--parallel", self._jobs)
-        return time.monotonic() - began
+        _run(self._cmake, "--build", native, "--target", "_native", "--parallel", self._jobs)
 
     def _copy(self) -> None:
         listed = subprocess.run(
@@ -83,14 +82,10 @@ class Replica:
         _run(sys.executable, "-m", "venv", "--without-pip", venv)
         packages = next(venv.glob("lib/python*/site-packages"))
         (packages / "mutants.pth").write_text(f"{self.tree}\n{sysconfig.get_path('purelib')}\n")
-        nanobind = re.search(r'"(nanobind[^"]*)"', (self._root / "pyproject.toml").read_text())
-        assert nanobind is not None, "pyproject.toml says what builds the native code"
-        pip = (sys.executable, "-m", "pip", "--python", self.python, "--disable-pip-version-check", "--quiet")
-        _run(*pip, "install", nanobind[1])
 
     def _configure(self) -> None:
         _run(
-            self._cmake(),
+            self._cmake,
             *("-S", self.tree, "-B", self._folder / "native"),
             f"-DPython_EXECUTABLE={self.python}",
             f"-DCMAKE_LIBRARY_OUTPUT_DIRECTORY={self.tree / 'optctx' / 'lib'}",
@@ -98,9 +93,6 @@ class Replica:
             "-DOPTCTX_UNITY=OFF",  # a mutation changes one file
             "-DSKBUILD=ON",
         )
-
-    def _cmake(self) -> pathlib.Path:
-        return pathlib.Path(sysconfig.get_path("scripts"), "cmake")
 
 
 def _run(*command: object) -> None:

@@ -1,17 +1,13 @@
 """Run Numba's own tests in three ways, and print what differs.
 
 Stock: without optctx. Attached: after `optctx.attach()`. Scope: all inside `with OptionContext():`. Each
-module of tests runs in a process of its own for each. A test that ends differently is run again by itself,
-and counts only if it differs again. The exit status is 1 if any does.
-
-The whole suite takes hours: --scope-first runs the other two ways only for what does not pass inside a scope.
+module of tests runs in a process of its own, by pytest, first inside a scope; the other two ways run only
+what does not pass there, test by test. What ends differently counts. The exit status is 1 if any does.
 """
 
 from __future__ import annotations
 
 import argparse
-import importlib.util
-import json
 import os
 import pkgutil
 import subprocess
@@ -19,14 +15,18 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
+from typing import Final
+from xml.etree import ElementTree
 
-from tests.long.numba_suite.child import MODES
+import numba.tests
 
-CHILD = Path(__file__).parent / "child.py"
-# Of every part of Numba that compiles; some minutes for each way.
+ROOT: Final = Path(__file__).parents[3]
+PACKAGES: Final = Path(numba.__file__).parents[1]
+WAYS: Final = ("scope", "stock", "attached")
+# Of every part of Numba that compiles; some minutes.
 SOME = (
     *("array_exprs", "array_iterators", "casting", "closure", "comprehension", "dicts", "dispatcher"),
     *("errorhandling", "exceptions", "extending", "fastmath", "flow_control", "func_lifetime", "generators"),
@@ -37,161 +37,88 @@ PLACES_ITS_CACHE = ("numba.tests.test_caching", "numba.tests.test_parfors_cachin
 # Inside a scope, where Numba's cache is not used, these may end differently: docs/guide/numba.md says so.
 OF_ITS_CACHE = (*PLACES_ITS_CACHE, "numba.tests.test_extending.TestOverloadMethodCaching")
 SECONDS = 1800.0  # that a process may take
-MOST_NAMED = 20  # on a line of what is done
 
 Outcomes = dict[str, tuple[str, str]]  # test -> outcome and why
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(
-        prog="make numba", description=__doc__, formatter_class=argparse.RawTextHelpFormatter
-    )
+    parser = argparse.ArgumentParser(prog="make numba", description=__doc__)
     parser.add_argument("modules", nargs="*", help="of numba.tests, such as dispatcher; a selection")
     parser.add_argument("--all", action="store_true", help="every module (hours)")
-    parser.add_argument(
-        "--scope-first",
-        action="store_true",
-        help="what passes inside a scope is not run in the other ways (a third of the time)",
-    )
     options = parser.parse_args()
-    chosen = options.modules or SOME
-    modules = every_module() if options.all else [f"numba.tests.test_{each}" for each in chosen]
-    missing = [each for each in modules if importlib.util.find_spec(each) is None]
-    if missing:
-        parser.error(f"this Numba has no {', '.join(missing)}")
-    groups = [[each] for each in modules]
-    found, seconds = scope_first(groups) if options.scope_first else run_all(groups, MODES)
-    passed = {test for test, end in found["scope"].items() if end[0] == "passed" and options.scope_first}
-    differing = confirmed(found, passed)
-    print("\n".join(table(found, seconds)))
-    for test in list(differing):
-        ends = [found[mode][test][0] for mode in MODES]
-        if test.startswith(OF_ITS_CACHE) and ends == ["passed", "passed", "failed"]:
+    there = [info.name.removeprefix("test_") for info in pkgutil.iter_modules(numba.tests.__path__)]
+    chosen = sorted(there) if options.all else options.modules or SOME
+    if missing := set(chosen) - {*there}:
+        parser.error(f"this Numba has no {', '.join(sorted(missing))}")
+    began = time.monotonic()
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        each = pool.map(partial(run, way="scope"), [f"numba.tests.test_{name}" for name in chosen])
+        inside = {test: end for found in each for test, end in found.items()}
+        left = [test for test, (how, _) in sorted(inside.items()) if how not in ("passed", "skipped")]
+        ends = dict(zip(left, pool.map(ends_of, left), strict=True))
+    print(f"{len(inside)} tests inside a scope, {counted(inside)}; {time.monotonic() - began:.0f} s")
+    differing = {test: found for test, found in ends.items() if len({how for how, _ in found}) > 1}
+    for test, found in list(differing.items()):
+        told = [how for how, _ in found]
+        if test.startswith(OF_ITS_CACHE) and told == ["failed", "passed", "passed"]:
             print(f"\n{test}: as meant: Numba's cache is not used inside scopes")
-            differing.remove(test)
-    for test in differing:
-        print(f"\n{test}: {', '.join(f'{mode} {found[mode].get(test, NOT_RUN)[0]}' for mode in MODES)}")
-        for mode in MODES[1:]:
-            for line in found[mode].get(test, NOT_RUN)[1].splitlines()[-4:]:
-                print(f"  {mode}: {line}")
+            del differing[test]
+            continue
+        for way, (how, why) in zip(WAYS, found, strict=True):
+            print(f"\n{test}, {way}: {how}\n  " + "\n  ".join(why.splitlines()[-4:]))
     print(f"\n{len(differing)} tests end differently")
     return int(bool(differing))
 
 
-def every_module() -> list[str]:
-    import numba.tests
-
-    names = (info.name for info in pkgutil.iter_modules(numba.tests.__path__))
-    return [f"numba.tests.{name}" for name in sorted(names) if name.startswith("test_")]
+def ends_of(test: str) -> list[tuple[str, str]]:
+    """What comes of a test by itself, in each of WAYS."""
+    return [run(test, way).get(test, ("not run", "")) for way in WAYS]
 
 
-def run_all(
-    groups: Sequence[Sequence[str]], modes: Sequence[str]
-) -> tuple[dict[str, Outcomes], dict[str, float]]:
-    """What came of every test, and the seconds that processes took, by mode."""
-    found: dict[str, Outcomes] = {mode: {} for mode in modes}
-    seconds = dict.fromkeys(modes, 0.0)
-
-    def work(modules: Sequence[str], mode: str) -> None:
-        outcomes, took = run(modules, mode)
-        found[mode].update(outcomes)
-        seconds[mode] += took
-        counts = Counter(outcome for outcome, _ in outcomes.values())
-        named = " ".join(modules) if len(modules) <= MOST_NAMED else f"{len(modules)} like {modules[0]}"
-        print(f"{named} {mode}: {dict(counts)} in {took:.0f} s", file=sys.stderr, flush=True)
-
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
-        for done in [pool.submit(work, modules, mode) for modules in groups for mode in modes]:
-            done.result()
-    return found, seconds
-
-
-def scope_first(groups: Sequence[Sequence[str]]) -> tuple[dict[str, Outcomes], dict[str, float]]:
-    """As `run_all`, but in the other ways only what does not pass inside a scope."""
-    found, seconds = run_all(groups, ("scope",))
-    left: dict[str, list[str]] = {}  # by module
-    for test, (outcome, _) in sorted(found["scope"].items()):
-        if outcome != "passed":
-            left.setdefault(".".join(test.split(".")[:3]), []).append(test)
-    others, more = run_all(list(left.values()), [mode for mode in MODES if mode != "scope"])
-    return {**others, **found}, {**more, **seconds}
-
-
-def run(names: Sequence[str], mode: str) -> tuple[Outcomes, float]:
-    """What came of the tests of these names, and the seconds that it took."""
-    began = time.monotonic()
+def run(name: str, way: str) -> Outcomes:
+    """What comes of a module of tests or of one test. One that ends its process has failed."""
+    module, *inner = name.split(".", 3)[2:]
+    path = PACKAGES / "numba" / "tests" / f"{module}.py"
     with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder, "outcomes")
-        file.touch()
-        ended, status = "timed out", -1
+        results = Path(folder, "results.xml")
+        # On a process of xdist's, so one that dies is a test that fails, and the others go on.
+        words = ["-q", "-n1", "-c", os.devnull, f"--rootdir={PACKAGES}", f"--junitxml={results}"]
+        words += ["-p", "no:cacheprovider", "-p", "no:optctx", "-p", "tests.long.numba_suite.way"]
+        words.append("::".join([str(path), *(inner[0].split(".") if inner else ())]))
         try:
             done = subprocess.run(
-                [sys.executable, str(CHILD), mode, str(file), *names],
+                [sys.executable, "-m", "pytest", *words],
                 cwd=folder,
-                env=environment(names, folder),
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.PIPE,
+                env={**environment(name, folder), "PYTHONPATH": str(ROOT), "WAY": way},
+                capture_output=True,
                 text=True,
                 errors="replace",
                 timeout=SECONDS,
             )
-            status = done.returncode
-            ended = f"the process ended with status {status}: {done.stderr[-2000:]}"
         except subprocess.TimeoutExpired:
-            pass
-        outcomes = read(file, ended)
-    if status != 0 and not any(outcome == "crashed" for outcome, _ in outcomes.values()):
-        outcomes.update(dict.fromkeys(names, ("crashed", ended)))  # before or after its tests
-    return outcomes, time.monotonic() - began
-
-
-def environment(names: Sequence[str], folder: str) -> dict[str, str]:
-    """With a cache of Numba's that no other process has; but not for tests of where the cache is."""
-    found = {name: value for name, value in os.environ.items() if name != "NUMBA_CACHE_DIR"}
-    if not all(name.startswith(PLACES_ITS_CACHE) for name in names):
-        found["NUMBA_CACHE_DIR"] = f"{folder}/cache"
+            return {name: ("timed out", "")}
+        if not results.exists():
+            return {name: ("failed", done.stdout + done.stderr)}
+        found: Outcomes = {}
+        for case in ElementTree.parse(results).iter("testcase"):
+            test = f"{case.get('classname')}.{case.get('name')}"
+            bad = next((each for each in case if each.tag in ("failure", "error", "skipped")), None)
+            outcome = "passed" if bad is None else "skipped" if bad.tag == "skipped" else "failed"
+            if found.get(test, ("",))[0] != "failed":  # by a subtest
+                found[test] = (outcome, "" if bad is None else f"{bad.get('message')}\n{bad.text or ''}")
+    print(f"{name} {way}: {counted(found)}", file=sys.stderr, flush=True)
     return found
 
 
-def read(file: Path, ended: str) -> Outcomes:
-    """The outcome of each test: its worst, and "crashed" if it has none."""
-    found: Outcomes = {}
-    for line in file.read_text().splitlines():
-        test, outcome, why = json.loads(line)
-        known = found.get(test, ("started", ""))
-        if known[0] != "failed" and outcome != "started":
-            found[test] = (outcome, why)
-        else:
-            found.setdefault(test, known)
-    return {test: ("crashed", ended) if end[0] == "started" else end for test, end in found.items()}
+def counted(found: Outcomes) -> str:
+    counts = Counter(outcome for outcome, _ in found.values())
+    return ", ".join(f"{counts[outcome]} {outcome}" for outcome in sorted(counts))
 
 
-NOT_RUN = ("not run", "")
-
-
-def confirmed(found: dict[str, Outcomes], passed: set[str]) -> list[str]:
-    """Tests that end differently, by themselves as well; what they end with then counts. Without some."""
-    tests = sorted(set().union(*found.values()) - passed)
-    suspects = [test for test in tests if len({found[mode].get(test, NOT_RUN)[0] for mode in found}) > 1]
-
-    def again(test: str, mode: str) -> None:
-        found[mode][test] = run([test], mode)[0].get(test, NOT_RUN)
-
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
-        for done in [pool.submit(again, test, mode) for test in suspects for mode in found]:
-            done.result()
-    return [test for test in suspects if len({found[mode][test][0] for mode in found}) > 1]
-
-
-def table(found: dict[str, Outcomes], seconds: dict[str, float]) -> list[str]:
-    """In Markdown."""
-    kinds = ("passed", "failed", "skipped", "crashed")
-    lines = [f"| Numba's tests | tests | {' | '.join(kinds)} | seconds |", "| --- " * (len(kinds) + 3) + "|"]
-    for mode in found:
-        counts = Counter(outcome for outcome, _ in found[mode].values())
-        cells = [str(len(found[mode])), *(str(counts[kind]) for kind in kinds), f"{seconds[mode]:.0f}"]
-        lines.append(f"| {mode} | {' | '.join(cells)} |")
-    return lines
+def environment(name: str, folder: str) -> dict[str, str]:
+    """With a cache of Numba's that no other process has; but not for tests of where the cache is."""
+    found = {key: value for key, value in os.environ.items() if key != "NUMBA_CACHE_DIR"}
+    return found if name.startswith(PLACES_ITS_CACHE) else {**found, "NUMBA_CACHE_DIR": f"{folder}/cache"}
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ from typing import TypeAlias
 from evidence.conformance.job import Job, compile_job, initialise, source
 from optctx import OptctxError, OptionContext, registry
 from tests.long.fuzz.confined import Limits, Outcome, outcomes
-from tests.long.probe.jobs import jobs, may_be_set, read_by_jobs, tuning_jobs
+from tests.long.probe.jobs import jobs, may_be_set, read_by_jobs, tuning_jobs, unlike
 from tests.long.probe.values import hostile_values
 
 _READERS = 6  # compilations with each value
@@ -53,10 +53,7 @@ def _of_options() -> Iterator[Finding]:
     chance = random.Random(0)
     tried = []
     for name in names:
-        # As different in target and pipeline as there are.
-        shuffled = chance.sample(found := readers.get(name, []), len(found))
-        kinds = {(job.triple, job.passes, job.opt_level): job for job in shuffled}
-        chosen = list(dict.fromkeys([*kinds.values(), *shuffled]))[:_READERS]
+        chosen = unlike(readers.get(name, []), lambda job: job, chance)[:_READERS]
         options = [(f"-{name}={value}",) for value in hostile_values(registry()[name])]
         tried.append([replace(job, options=each) for job in chosen for each in options])
     yield from _on_processes(tried)

@@ -5,14 +5,18 @@ And commands of LLVM's own tests, if a module may set their options.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from random import Random
+from typing import Any, TypeVar
 
 from evidence.conformance.job import Job, compile_job
 from evidence.conformance.runlines import read_jobs
 from evidence.conformance.source import default_cache, llvm_tests
 from optctx import OptctxError, OptionContext, record, registry
 from optctx.values import judgement_of
+
+T = TypeVar("T")
 
 _ROOT = Path(__file__).parents[2] / "programs"
 TRIPLES = [
@@ -100,6 +104,14 @@ def read_by_jobs(found: list[Job]) -> dict[str, list[Job]]:
             for name in log.names:
                 readers.setdefault(name, []).append(job)
     return readers
+
+
+def unlike(found: Sequence[T], job_of: Callable[[T], Any], chance: Random) -> list[T]:
+    """In random order, but first those that are as different in target and pipeline as there are."""
+    shuffled = chance.sample(found, len(found))
+    jobs = {each: job_of(each) for each in shuffled}
+    kinds = {(job.triple, job.passes, job.opt_level): each for each, job in jobs.items()}
+    return list(dict.fromkeys([*kinds.values(), *shuffled]))
 
 
 def tuning_jobs(folders: Sequence[str]) -> list[Job]:

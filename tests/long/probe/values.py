@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from optctx import Option
+from optctx import Option, registry
 from optctx.image.abi import INTEGER_RANGES
 from optctx.testing.value import is_literal
 
@@ -15,6 +15,15 @@ _WIDE = {
 }
 _REALS = ("0", "0.5", "1", "-1", "1e-300", "1e300", "inf", "-inf", "nan")
 _TEXTS = ("", "x", "f", "f:x", "all", "main=f", "*", "1-2", "a" * 5000)
+
+
+def tuning_options() -> list[Option]:
+    """Those that modules may set, in order of name."""
+    return [
+        option
+        for _, option in sorted(registry().items())
+        if option.trust == "tuning" and option.scope == "thread" and not option.alias_of
+    ]
 
 
 def spread_values(option: Option) -> list[str]:

@@ -1,4 +1,1 @@
-"""Random programs on threads for as long as one likes: more than those of `make test`, and with more in them.
-
-python -m tests.long.soak --help
-"""
+"""Random programs on threads for as long as one likes."""

@@ -1,4 +1,4 @@
-"""The command: python -m tests.long.soak.
+"""Random programs on threads for as long as one likes: more than those of `make test`, and with more in them.
 
 The programs are those of tests/promises. A thread may do more in a scope of its own, while the main thread is
 interrupted by signals. Between them come processes in which calls of the system fail.
@@ -24,16 +24,14 @@ from tests.promises.running import More
 from tests.support.processes import in_child
 
 _MOST = 10  # findings before giving up
-_PROGRAMS = 20  # of a seed
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Exit status: 0 if nothing was found, 1 if something was."""
-    parser = argparse.ArgumentParser(
-        prog="python -m tests.long.soak", description=sys.modules["tests.long.soak"].__doc__
-    )
+    parser = argparse.ArgumentParser(prog="python -m tests.long.soak", description=__doc__)
     parser.add_argument("--minutes", type=float, default=1)
-    parser.add_argument("--seed", type=int, default=1, help=f"of the first {_PROGRAMS} programs")
+    parser.add_argument("--seed", type=int, default=1, help="of the first programs")
+    parser.add_argument("--programs", type=int, default=20, help="of each seed")
     options = parser.parse_args(arguments)
     more = More(INSIDE, interrupted)
     answers = known_answers()
@@ -41,32 +39,23 @@ def main(arguments: Sequence[str] | None = None) -> int:
     number, found = options.seed, 0
     while found < _MOST:
         fault = random.Random(number).choice(FAULTS)
-        works = {
-            "programs": partial(
-                agree_with_the_model,
-                *(answers, more, number),
-                max_examples=_PROGRAMS,
-                phases=(Phase.generate, Phase.shrink),
-            ),
+        drawn = {"max_examples": options.programs, "phases": (Phase.generate, Phase.shrink)}
+        works: dict[str, Callable[[], object]] = {
+            "programs": partial(agree_with_the_model, answers, more, number, **drawn),
             f"without {fault}": partial(run_with_fault, fault, number, answers),
         }
-        found += sum(not _ends_well(work, f"seed {number}, {name}") for name, work in works.items())
+        for name, work in works.items():
+            try:
+                in_child(work)  # which prints what is wrong
+            except AssertionError:
+                print(f"FOUND seed {number}, {name}", flush=True)
+                found += 1
         number += 1
         if time.monotonic() >= until:
             break
     seeds = number - options.seed
-    print(f"{seeds * _PROGRAMS} programs, {seeds} faults of the system, {found} found")
+    print(f"{seeds * options.programs} programs, {seeds} faults of the system, {found} found")
     return int(found > 0)
-
-
-def _ends_well(work: Callable[[], object], name: str) -> bool:
-    """Whether it does in a child, which prints what is wrong."""
-    try:
-        in_child(work)
-    except AssertionError:
-        print(f"FOUND {name}", flush=True)
-        return False
-    return True
 
 
 if __name__ == "__main__":

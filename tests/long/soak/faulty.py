@@ -34,57 +34,43 @@ _REFUSALS: dict[str, Callable[[], None]] = {
 FAULTS = (*_REFUSALS, "detaching")
 
 
-class _Faulty:
-    def __init__(self, answers: Answers, seed: int) -> None:
-        self.answers = answers
-        self.dice = random.Random(seed)
+def run_with_fault(name: str, seed: int, answers: Answers) -> None:
+    """In a child that has not attached."""
+    dice = random.Random(seed)
 
-    def look(self, **options: str) -> None:
+    def some() -> dict[str, str]:
+        return {name: dice.choice(list(CHOICES[name])) for name in dice.sample(list(CHOICES), 2)}
+
+    def look(**options: str) -> None:
         key = key_of(options)
-        expect_code(by_llvmlite, self.answers.llvmlite, key, "llvmlite's code")
-        expect_code(by_optctx, self.answers.optctx, key, "LLVM's code")
+        expect_code(by_llvmlite, answers.llvmlite, key, "llvmlite's code")
+        expect_code(by_optctx, answers.optctx, key, "LLVM's code")
 
-    def some(self) -> dict[str, str]:
-        return {name: self.dice.choice(list(CHOICES[name])) for name in self.dice.sample(list(CHOICES), 2)}
-
-    def compiling(self) -> None:
-        outer, inner = self.some(), self.some()
-        self.look()
-        with OptionContext(outer):
-            self.look(**outer)
-            with OptionContext(inner):
-                self.look(**{**outer, **inner})
-        self.look()
-
-    def attaching(self) -> None:
-        """Where code cannot be changed, attaching is refused."""
-        with suppress(OptctxError):
-            optctx.attach()
-            self.compiling()
-        expect_code(by_llvmlite, self.answers.llvmlite, (), "llvmlite's code")
-
-    def detaching(self) -> None:
-        """The fault comes when code has been changed: it stays, or goes, as a whole."""
+    def compile_in_scopes() -> None:
         optctx.attach()
-        self.compiling()
-        self.dice.choice(list(_REFUSALS.values()))()
+        outer, inner = some(), some()
+        look()
+        with OptionContext(outer):
+            look(**outer)
+            with OptionContext(inner):
+                look(**{**outer, **inner})
+        look()
+
+    faulthandler.register(signal.SIGALRM, chain=True)  # says where every thread is, and ends
+    signal.alarm(_SECONDS)
+    threading.Thread(target=threading.Event().wait, daemon=True).start()
+    if name in _REFUSALS:  # where code cannot be changed, attaching is refused
+        _REFUSALS[name]()
+        with suppress(OptctxError):
+            compile_in_scopes()
+    else:  # the fault comes when code has been changed: it stays, or goes, as a whole
+        compile_in_scopes()
+        dice.choice(list(_REFUSALS.values()))()
         for _ in range(3):
             with suppress(OptctxError):
                 optctx.detach()
                 optctx.attach()
-            expect_code(by_llvmlite, self.answers.llvmlite, (), "llvmlite's code")
-            with suppress(OptctxError), OptionContext(options := self.some(), base="defaults"):
-                self.look(**options)
-
-
-def run_with_fault(name: str, seed: int, answers: Answers) -> None:
-    """In a child that has not attached."""
-    faulthandler.register(signal.SIGALRM, chain=True)  # says where every thread is, and ends
-    signal.alarm(_SECONDS)
-    threading.Thread(target=threading.Event().wait, daemon=True).start()
-    faulty = _Faulty(answers, seed)
-    if name in _REFUSALS:
-        _REFUSALS[name]()
-        faulty.attaching()
-    else:
-        faulty.detaching()
+            expect_code(by_llvmlite, answers.llvmlite, (), "llvmlite's code")
+            with suppress(OptctxError), OptionContext(options := some(), base="defaults"):
+                look(**options)
+    expect_code(by_llvmlite, answers.llvmlite, (), "llvmlite's code")

@@ -7,8 +7,7 @@ import ctypes
 import functools
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator
-from contextlib import suppress
+from collections.abc import Callable, Generator
 from typing import Any, Final
 
 from llvmlite import binding
@@ -19,15 +18,10 @@ from optctx import (
     ContextMismatchError,
     OptctxError,
     OptionContext,
-    ScopeError,
     UnreadOptionError,
-    check_link,
-    current,
     emit_assembly,
     record,
-    stamp,
 )
-from optctx.values import CLASSES
 from tests.long.fuzz.bases import attributed
 from tests.promises.answers import JOB
 from tests.promises.model import Sight, key_of
@@ -45,42 +39,23 @@ _machine = functools.cache(new_machine)
 _fingerprints: dict[object, str] = {}
 
 
+def held(run: Run, step: Step, inner: Sight) -> Generator[None, None, None]:
+    with OptionContext(dict(step.options)):
+        yield
+        run.look(inner)
+        yield
+
+
 def generator(run: Run, step: Step, inner: Sight, here: Sight) -> None:
     """A scope that a generator holds, left by its end, by `close` or by its deletion."""
-
-    def held() -> Iterator[None]:
-        with OptionContext(dict(step.options)):
-            yield
-            run.look(inner)
-            yield
-
-    holder = held()
+    holder = held(run, step, inner)
     next(holder)
-    run.look(inner)
     next(holder)
     if step.other % 3 == 0:
         next(holder, None)
     elif step.other % 3 == 1:
-        holder.close()  # type: ignore[attr-defined]
+        holder.close()
     del holder
-    run.look(here)
-
-
-def interleaved(run: Run, step: Step, inner: Sight, here: Sight) -> None:
-    """Two generators leave their scopes in the wrong order: an error, and the first is left by hand."""
-
-    def held() -> Iterator[None]:
-        with OptionContext(dict(step.options)):
-            yield
-
-    first, second = held(), held()
-    next(first)
-    next(second)
-    with suppress(ScopeError):
-        next(first)
-        expect(True, False, "a generator leaves its scope before the one inside it")
-    next(second, None)
-    current().__exit__(None, None, None)
     run.look(here)
 
 
@@ -175,24 +150,9 @@ def jit(run: Run, step: Step, inner: Sight, here: Sight) -> None:
     expect(ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_int)(address)(14), 42, "what compiled code gives")
 
 
-def links(run: Run, step: Step, inner: Sight, here: Sight) -> None:
-    context = OptionContext(dict(step.options), base="defaults")
-    own = binding.create_context()
-    modules = [binding.parse_assembly(counted(name), own) for name in "ab"]
-    for module, options in zip(modules, (context, OptionContext(base="defaults")), strict=True):
-        stamp(module, options)
-    expect(bool(check_link(modules)), bool(step.options), "whether the modules differ")
-    expect(OptionContext.from_module(modules[0], trust=CLASSES), context, "the context of a stamp")
-
-
 def _look(run: Run, inner: Sight) -> None:
     expect_code(by_optctx, run.answers.optctx, inner.llvm, "LLVM's code")
 
 
-INSIDE: Final = {
-    each.__name__: each
-    for each in (
-        *(generator, interleaved, unread, fingerprint, cached, machine, attribute, mismatch),
-        *(errors, jit, links),
-    )
-}
+_ALL = (generator, unread, fingerprint, cached, machine, attribute, mismatch, errors, jit)
+INSIDE: Final = {each.__name__: each for each in _ALL}

@@ -1,4 +1,4 @@
-"""Bad input: one clear Python error, nothing from LLVM on standard error, nothing changed."""
+"""Bad input: one clear Python error, however much of it there is."""
 
 from __future__ import annotations
 
@@ -31,11 +31,10 @@ LONG = "x" * 1_000_000
 generate.__qualname__ = LONG
 # Quoted by LLVM, in the repr of a context or of another object, or by its name.
 LONG_INPUT: dict[str, Callable[[], object]] = {
-    **{
-        f"{name} = {type(value)}": partial(OptionContext, {name: value})
-        for name in ("unroll-count", "pgo-analysis-map")
-        for value in (LONG, [LONG], 10**20_000, b"x" * 10**6)
-    },
+    "a text": partial(OptionContext, {"unroll-count": LONG}),
+    "a list": partial(OptionContext, {"pgo-analysis-map": [LONG]}),
+    "a number": partial(OptionContext, {"pgo-analysis-map": 10**20_000}),
+    "bytes": partial(OptionContext, {"unroll-count": b"x" * 10**6}),
     "a name": lambda: OptionContext({LONG: 1}),
     "an argument": lambda: OptionContext.from_args([f"-unroll-count={LONG}"]),
     "a type": lambda: blank().get("unroll-count", type(LONG, (), {})),

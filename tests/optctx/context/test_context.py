@@ -1,4 +1,4 @@
-"""N1 and N2: contexts as values. What they say, what they are equal to, how they are made and sent on."""
+"""Contexts as values. What they say, what they are equal to, how they are made and sent on."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from tests.support.rows import rows
     [
         ("vectorize-loops", "TRUE", True),
         ("chr-bias-threshold", "-0.0", 0.0),
+        ("chr-bias-threshold", math.nan, pytest.approx(math.nan, nan_ok=True)),
         ("internalize-public-api-list", "one,two", ["one", "two"]),
         ("internalize-public-api-list", iter("ab"), ["a", "b"]),
-        ("internalize-public-api-list", [], []),
-        ("chr-bias-threshold", math.nan, pytest.approx(math.nan, nan_ok=True)),
+        *(("print-after", [text], [text]) for text in ("a\x01b", "a\x02b", "")),
     ],
 )
 def test_text_is_judged_by_llvms_parsers_and_values_are_kept(name: str, given: object, value: object) -> None:
@@ -40,7 +40,6 @@ def test_text_is_judged_by_llvms_parsers_and_values_are_kept(name: str, given: o
         (["-arm-restrict-it"], "arm-default-it", "arm-restrict-it"),
         (["-print-after=a,b", "-print-after=c"], "print-after", ["a", "b", "c"]),
         ("-asan-memory-access-callback-prefix='a b'", "asan-memory-access-callback-prefix", "a b"),
-        (["-aarch64-stack-hazard-size=64"], "aarch64-streaming-hazard-size", 64),
         ("", "unroll-count", 0),
     ],
 )
@@ -71,15 +70,20 @@ def test_it_is_a_read_only_mapping_of_every_option() -> None:
     assert "no-such-option" not in context
     assert context["inline-threshold"] == 225
     assert repr(context) == "OptionContext({'unroll-count': 4})"
-    with pytest.raises(TypeError):
-        context["unroll-count"] = 5  # type: ignore[index]
-    with pytest.raises(TypeError):
-        context.overrides["unroll-count"] = 5  # type: ignore[index]
+    for mapping in (context, context.overrides):
+        with pytest.raises(TypeError):
+            mapping["unroll-count"] = 5  # type: ignore[index]
     with pytest.raises(AttributeError):
         context.anything = 1  # type: ignore[attr-defined]
     listed = OptionContext({"print-after": ["a"]})
     listed.get("print-after", list).append("b")
     assert listed["print-after"] == ["a"], "what a lookup returns is the caller's own"
+    before = hash(context)
+    with context:
+        with pytest.raises(OptionTypeError, match="a context never changes"):
+            context.__init__(unroll_count=8)  # type: ignore[misc]
+        assert current() is context
+    assert (context["unroll-count"], hash(context)) == (4, before)
 
 
 def test_derive_keeps_the_overrides_and_adds() -> None:
@@ -92,24 +96,19 @@ def test_derive_keeps_the_overrides_and_adds() -> None:
 
 
 def test_equality_and_differences_are_by_what_llvm_would_see() -> None:
+    """Of random values: tests/promises/test_properties.py."""
     made = [
         OptionContext({"unroll-count": 4, "print-after": "a,b"}),
         OptionContext({"print-after": ["a", "b"], "unroll-count": "0x4"}),
         OptionContext.from_args("-print-after=a -unroll-count=4 -print-after=b", base="defaults"),
-        OptionContext({"unroll-count": 4}, base=OptionContext({"print-after": ["a", "b"]})),
-        OptionContext(
-            {"unroll-count": 4}, base=OptionContext({"print-after": ["a", "b"], "unroll-count": 3})
-        ),
+        OptionContext({"unroll-count": 4}, base=OptionContext(print_after=["a", "b"], unroll_count=3)),
     ]
     assert all(context == made[0] for context in made)
     assert len({hash(context) for context in made}) == len(set(made)) == 1
-    assert made[0] != OptionContext({"unroll-count": 4})
     assert made[0] != dict(made[0])
     assert OptionContext({"x86-align-branch": "jcc"}) != OptionContext({"x86-align-branch": "jmp"})
-    assert OptionContext({"print-after": ["a", "b"]}) != OptionContext({"print-after": ["b", "a"]})
     first, second = (OptionContext({"unroll-count": count}, print_after=["a"]) for count in (4, 8))
     assert first.diff(second.derive(print_after=[])) == {"print-after": (["a"], []), "unroll-count": (4, 8)}
-    assert second.diff(first) == {"unroll-count": (8, 4)}
     assert first.diff(first.derive()) == {}
     # LLVM can tell an option that was given its default from one that was not given.
     assert OptionContext({"unroll-count": 0}).diff(OptionContext()) == {"unroll-count": (0, 0)}
@@ -117,8 +116,6 @@ def test_equality_and_differences_are_by_what_llvm_would_see() -> None:
         assert OptionContext({name: []}).diff(OptionContext()) == {}
         assert OptionContext({name: []}) == OptionContext()
         assert hash(OptionContext({name: []})) == hash(OptionContext())
-    for value in (["a\x01b"], ["a", "b"], ["a\x02b"], ["a", "", "b"], ["ab"]):
-        assert OptionContext({"print-after": value})["print-after"] == value
 
 
 @alone
@@ -133,11 +130,7 @@ def test_its_repr_shows_when_its_values_were_taken() -> None:
             made.append(OptionContext(unroll_count=9).derive(given))
 
     make()
-    for outer in (
-        {"unroll-count": 4},
-        {"unroll-count": 8, "regalloc": "greedy"},
-        {"print-after": ["x", "y"]},
-    ):
+    for outer in ({"unroll-count": 8, "regalloc": "greedy"}, {"print-after": ["x", "y"]}):
         with OptionContext(outer):
             make()
             with OptionContext(inline_threshold=7):
@@ -163,7 +156,6 @@ def test_a_context_that_is_made_anew_from_overrides_inherits_where_it_is_entered
             assert anew.overrides == earlier.overrides
             assert anew == OptionContext(unroll_count=4).derive(earlier.overrides)
     assert repr(anew) == f"{repr(earlier)[:-1]}, base=OptionContext({{'unroll-count': 4}}))"
-    assert OptionContext(earlier.overrides) == earlier
 
 
 class Named(OptionContext):
@@ -171,7 +163,6 @@ class Named(OptionContext):
 
     def __init__(self, name: str, count: int) -> None:
         super().__init__(unroll_count=count)
-        self.name = name
         self.tags = [name]
         self.itself = self
 
@@ -190,21 +181,11 @@ def test_a_copy_of_a_subclass_is_of_that_subclass_and_has_its_attributes(how: st
     assert type(made) is Named
     assert made is not named
     assert made == named
-    assert (made.name, made.tags, dict(made.overrides)) == ("n", ["n"], {"unroll-count": 4})
+    assert (made.tags, dict(made.overrides)) == (["n"], {"unroll-count": 4})
     assert (made.tags is named.tags) == (how == "copied")
     assert made.itself is (named if how == "copied" else made)
     with made:
         assert current() is made
-
-
-def test_a_second_init_is_refused_and_the_scope_can_be_left() -> None:
-    context = OptionContext(unroll_count=4)
-    before = hash(context)
-    with context:
-        with pytest.raises(OptionTypeError, match="a context never changes"):
-            context.__init__(unroll_count=8)  # type: ignore[misc]
-        assert current() is context
-    assert (context["unroll-count"], hash(context)) == (4, before)
 
 
 @alone

@@ -25,13 +25,9 @@ BAD = COUNTED.replace("@count(ptr %out) {", '@count(ptr %out) "optctx"="-unrol-c
 Work = Callable[[Any, Any], object]
 
 
-def unread(module: Any, llvm_context: Any) -> None:
+def unread(module: Any, _: Any) -> None:
     with OptionContext({"hexagon-initial-cfg-cleanup": False}, unread="error"):
         optctx.run_passes(module, UNROLL)
-
-
-def attributed(run: Callable[[Any], object]) -> Work:
-    return lambda module, _: run(module)
 
 
 def mismatched(run: Callable[[Any], object]) -> Work:
@@ -46,7 +42,7 @@ def mismatched(run: Callable[[Any], object]) -> Work:
 
 
 PATHS: dict[str, tuple[Work, str]] = {
-    **{f"attribute, {name}": (attributed(way), BAD) for name, way in WAYS.items()},
+    "attribute": (lambda module, _: optctx.run_passes(module, UNROLL), BAD),
     **{f"mismatch, {name}": (mismatched(way), COUNTED) for name, way in WAYS.items()},
     "unread": (unread, COUNTED),
 }

@@ -8,7 +8,7 @@ import pytest
 from llvmlite import binding
 
 import optctx
-from optctx import OptionContext, ScopeError, current, registry
+from optctx import OptionContext, ScopeError, _native, current, registry
 from optctx.engine.attach import attached
 from tests.support.alone import alone
 from tests.support.library_code import changed_code
@@ -29,6 +29,7 @@ def test_nested_scopes_restore_what_was_before() -> None:
             assert current() is inner
             with outer:  # once more
                 assert (current(), unrolled(), optctx.info()["active_scopes"]) == (outer, 4, 3)
+        assert _native.in_line(), "LLVM sees the outer scope's values, though nothing has called it since"
         assert (current(), unrolled()) == (outer, 4)
     four().__enter__()  # while it is entered, it outlives its name
     assert unrolled() == 4

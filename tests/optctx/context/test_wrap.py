@@ -79,23 +79,19 @@ class Recorder:
         self.seen.append(options)
         return map(fn, *iterables)
 
-    def shutdown(self, *args: Any, **options: Any) -> None:
-        self.seen.append((args, options))
+    def shutdown(self, wait: bool, **options: Any) -> None:
+        self.seen.append((wait, options))
 
 
 def test_other_libraries_executors_get_everything_as_it_was_given() -> None:
     recorder = Recorder()
-    with propagating(recorder) as pool:  # type: ignore[arg-type]
-        assert isinstance(pool, Executor)
-        assert propagating(pool) is pool
-        assert "Recorder" in repr(pool)
-        with four():
-            assert pool.submit(lambda *a, **k: (a, k, unrolled()), 1, fn=2).result() == ((1,), {"fn": 2}, 4)
-            results = pool.map(lambda a, b: (a, b, unrolled()), [1, 2], [3, 4], timeout=3, chunksize=5)
-        assert list(results) == [(1, 3, 4), (2, 4, 4)]
-        pool.shutdown(wait=False, cancel_futures=True)
-    assert recorder.seen == [
-        {"timeout": 3, "chunksize": 5},
-        ((False,), {"cancel_futures": True}),
-        ((True,), {}),
-    ]
+    pool = propagating(recorder)  # type: ignore[arg-type]
+    assert isinstance(pool, Executor)
+    assert propagating(pool) is pool
+    assert "Recorder" in repr(pool)
+    with four():
+        assert pool.submit(lambda *a, **k: (a, k, unrolled()), 1, fn=2).result() == ((1,), {"fn": 2}, 4)
+        results = pool.map(lambda a, b: (a, b, unrolled()), [1, 2], [3, 4], timeout=3, chunksize=5)
+    assert list(results) == [(1, 3, 4), (2, 4, 4)]
+    pool.shutdown(wait=False, cancel_futures=True)
+    assert recorder.seen == [{"timeout": 3, "chunksize": 5}, (False, {"cancel_futures": True})]

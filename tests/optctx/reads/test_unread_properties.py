@@ -66,20 +66,19 @@ def compiled(job: Job) -> None:
     assert compile_job(job).error is None
 
 
+def another(value: object) -> object:
+    return not value if isinstance(value, bool) else int(str(value or 0)) ^ 1
+
+
 @rows("job", JOBS[:3])
 def test_what_was_not_read_changes_nothing_whatever_its_value(job: Job) -> None:
-    """So no read goes unnoticed. The other tests here compare two users of the same marks."""
+    """So no read goes unnoticed. The other test here compares two users of the same marks."""
     with record() as log:
         expected = compile_job(job)
-    reads = log.reads.keys()
-    others = {name: _another(value) for name, value in values().items() if name not in reads}
+    others = {name: another(value) for name, value in values().items() if name not in log.names}
     assert len(others) > 1000
     with OptionContext(others, base="defaults"):
         assert compile_job(job) == expected
-
-
-def _another(value: object) -> object:
-    return not value if isinstance(value, bool) else int(str(value or 0)) ^ 1
 
 
 OPTIONS = st.deferred(lambda: st.sampled_from(often_read()) | st.sampled_from(sorted(values())))

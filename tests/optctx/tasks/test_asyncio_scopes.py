@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import gc
-import itertools
 import random
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
 
 import pytest
 from llvmlite import binding
@@ -30,21 +28,6 @@ from tests.support.scopes import (
 )
 
 pytestmark = pytest.mark.usefixtures("outside")
-
-untold = pytest.mark.skipif(
-    FOLLOWS_TASKS,
-    reason="needs a Python before 3.14: here, the tests below have its place",
-)
-
-
-def run(main: Callable[[], Coroutine[Any, Any, None]], *, eager: bool = False) -> None:
-    async def started() -> None:
-        if eager:
-            factory = asyncio.eager_task_factory  # type: ignore[attr-defined, unused-ignore]
-            asyncio.get_running_loop().set_task_factory(factory)
-        await main()
-
-    asyncio.run(started())
 
 
 class Held:
@@ -77,9 +60,9 @@ SEEN: dict[str, Callable[[], object]] = {
 }
 
 
-@untold
-@rows(("act", "inside"), itertools.product(SEEN, (False, True)))
-def test_a_scope_held_across_an_await_is_an_error_for_the_next_task(act: str, inside: bool) -> None:
+@pytest.mark.skipif(FOLLOWS_TASKS, reason="needs a Python before 3.14: here, the last test has its place")
+@rows("inside", (False, True))
+def test_a_scope_held_across_an_await_is_an_error_for_the_next_task(inside: bool) -> None:
     expected = r"inside OptionContext\(\{'unroll-count': 4\}\), which another task entered.*to_thread"
     if inside:
         expected = r"in a task inside OptionContext\(\{'unroll-count': 8\}\).*" + expected
@@ -87,17 +70,18 @@ def test_a_scope_held_across_an_await_is_an_error_for_the_next_task(act: str, in
     async def main() -> None:
         held = Held(context)
         await held.inside.wait()
-        with pytest.raises(ScopeError, match=expected):
-            SEEN[act]()
+        for act in SEEN.values():
+            with pytest.raises(ScopeError, match=expected):
+                act()
         held.leave.set()
         await held.task
         assert held.seen == [(4, 4), ((4, 4), context), (8, 8) if inside else OUTSIDE]
 
     context, copied = four(), copied_inside(eight())
     if inside:
-        copied.run(run, main)
+        copied.run(asyncio.run, main())
     else:
-        run(main)
+        asyncio.run(main())
 
 
 def test_llvmlites_calls_see_their_own_task_while_another_holds_a_scope() -> None:
@@ -111,7 +95,7 @@ def test_llvmlites_calls_see_their_own_task_while_another_holds_a_scope() -> Non
         assert held.seen == [(4, 4), ((4, 4), context), OUTSIDE]
 
     context, copied_before = four(), copied_inside(eight())
-    run(main)
+    asyncio.run(main())
 
 
 def test_a_pending_task_that_is_dropped_leaves_its_scope() -> None:
@@ -119,7 +103,7 @@ def test_a_pending_task_that_is_dropped_leaves_its_scope() -> None:
         held = Held(four())
         await held.inside.wait()
 
-    run(main)  # cancels it
+    asyncio.run(main())  # cancels it
     loop = asyncio.new_event_loop()
 
     async def start() -> asyncio.Task[None]:
@@ -136,12 +120,6 @@ def test_a_pending_task_that_is_dropped_leaves_its_scope() -> None:
     assert info()["active_scopes"] == 0
 
 
-# Where the interpreter reports switches
-
-told = pytest.mark.skipif(
-    not FOLLOWS_TASKS, reason="needs Python 3.14, where scopes follow tasks: `make test-long`"
-)
-
 JOBS = [
     replace(job, options=options)
     for job in (Job(SCALE, triple=X86), Job(COUNTED, "default<O2>", triple=X86, emit="assembly"))
@@ -149,12 +127,13 @@ JOBS = [
         (),
         ("-unroll-count=8", "-force-vector-width=1"),
         ("-vectorize-loops=false", "-x86-asm-syntax=intel"),
-        ("-enable-tail-merge=false", "-unroll-runtime=false"),
     )
 ]
 
 
-@told
+@pytest.mark.skipif(
+    not FOLLOWS_TASKS, reason="needs Python 3.14, where scopes follow tasks: `make test-long`"
+)
 @rows("eager", [False, True])
 def test_interleaved_tasks_compile_as_fresh_processes_do(fresh: FreshProcess, eager: bool) -> None:
     """Also in loops on several threads at once. Code beside these tasks is outside every scope."""
@@ -165,12 +144,10 @@ def test_interleaved_tasks_compile_as_fresh_processes_do(fresh: FreshProcess, ea
         dice = random.Random(number)
         right = 0
         for _ in range(6):
-            job = dice.choice(JOBS)
+            job, inner = dice.choice(JOBS), dice.choice(JOBS)
             with OptionContext.from_args(job.options, base="defaults") as context:
                 await asyncio.sleep(dice.choice((0, 0, 0.001)))
                 right += compile_job(job) == expected[job] and current() is context
-                await asyncio.sleep(0)
-                inner = dice.choice(JOBS)
                 with OptionContext.from_args(inner.options, base="defaults"):
                     await asyncio.sleep(0)
                     right += compile_job(inner) == expected[inner]
@@ -178,11 +155,14 @@ def test_interleaved_tasks_compile_as_fresh_processes_do(fresh: FreshProcess, ea
         return right
 
     async def main() -> None:
+        if eager:
+            factory = asyncio.eager_task_factory  # type: ignore[attr-defined, unused-ignore]
+            asyncio.get_running_loop().set_task_factory(factory)
         tasks = [asyncio.create_task(work(number)) for number in range(8)]
         for _ in range(3):
             await asyncio.sleep(0)
             assert (both(), current()) == (OUTSIDE, OptionContext(base="defaults"))
         assert await asyncio.gather(*tasks) == [18] * 8
 
-    run(main, eager=eager)
-    in_threads([lambda: run(main, eager=eager)] * 3)
+    asyncio.run(main())
+    in_threads([lambda: asyncio.run(main())] * 3)

@@ -74,7 +74,7 @@ def test_scopes_of_several_tasks_are_entered_and_left_in_any_order() -> None:
     third.do(one.__enter__)  # one context, two scopes
     second.do(two.__enter__)
     assert (first.do(both), second.do(both), third.do(both)) == ((4, 4), (8, 8), (4, 4))
-    assert (first.do(current), second.do(current), info()["active_scopes"]) == (one, two, 3)
+    assert (first.do(current), info()["active_scopes"]) == (one, 3)
     with pytest.raises(ScopeError, match="not the innermost"):
         second.do(one.__exit__)
     inner = OptionContext({"unroll-count": 2})
@@ -108,30 +108,17 @@ def test_a_scope_of_cpp_code_is_seen_where_its_thread_was() -> None:
     assert (both(), task.do(both)) == (OUTSIDE, (6, 6))
     task.do(in_task.__exit__)
     assert task.do(both) == (8, 8)
-    carried: list[object] = []
-    in_threads([lambda: carried.extend((task.do(both), in_scope(task), task.do(both)))])
-    assert carried == [(8, 8), (6, 6), (8, 8)]
     task.do(two.__exit__)
 
 
-def in_scope(task: Task) -> tuple[int, int]:
-    def work() -> tuple[int, int]:
-        with NativeScope({"unroll-count": "6"}):
-            return both()
-
-    return task.do(work)
-
-
 def test_a_child_stays_inside_what_its_parent_left() -> None:
-    parent, context = Task(), four()
+    parent, context, inner = Task(), four(), eight()
     parent.do(context.__enter__)
     child = Task(parent.do(copy_context))
-    inner = eight()
     child.do(inner.__enter__)
     parent.do(context.__exit__)
     assert (parent.do(both), child.do(both)) == (OUTSIDE, (8, 8))
     child.do(inner.__exit__)
-    assert child.do(both) == (4, 4)
     with eight():
         assert (child.do(both), both()) == ((4, 4), (8, 8))
 
@@ -139,16 +126,13 @@ def test_a_child_stays_inside_what_its_parent_left() -> None:
 def test_on_another_thread_a_copy_is_inside_from_switch_to_switch() -> None:
     def check() -> None:
         carried = Task(inside)
-        assert carried.do(lambda: (both(), info()["active_scopes"])) == ((4, 4), 0), (
-            "a copy is nobody's entry"
-        )
-        assert both() == OUTSIDE
+        seen = carried.do(lambda: (both(), info()["active_scopes"]))
+        assert seen == ((4, 4), 0), "a copy is nobody's entry"
         with eight():
             assert (carried.do(both), both()) == ((4, 4), (8, 8))
-        switched()
         for _ in range(100):
             carried.do(lambda: None)
-        assert carried.do(unrolled_by_llvmlite) == 4
+        assert (both(), carried.do(unrolled_by_llvmlite)) == (OUTSIDE, 4)
 
     with four():
         inside = copy_context()
