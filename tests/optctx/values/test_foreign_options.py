@@ -12,10 +12,7 @@ from tests.support.alone import alone
 from tests.support.cpp_build import SHARED, Build
 from tests.support.foreign_options import NAME, ForeignLibrary
 from tests.support.native_interface import NativeScope
-from tests.support.processes import forked
 from tests.support.scopes import four, set_option, unrolled
-
-pytestmark = pytest.mark.usefixtures("attached")
 
 
 @pytest.fixture
@@ -45,8 +42,11 @@ REGISTERED = (
 UNKNOWN = f"no LLVM option is called '{NAME}' among the"
 
 
-@forked
-def test_an_option_that_is_registered_after_attaching(library: pathlib.Path) -> None:
+@alone
+def test_an_option_is_refused_while_it_is_registered_and_unknown_when_it_is_gone(
+    library: pathlib.Path,
+) -> None:
+    """When the library is unloaded, LLVM's map leads to memory that is not there, as stock LLVM's does."""
     names = set(registry())
     foreign = ForeignLibrary(library)
     foreign.register()
@@ -54,16 +54,8 @@ def test_an_option_that_is_registered_after_attaching(library: pathlib.Path) -> 
     assert set(registry()) == names
     set_option(NAME, "9")  # as the message says
     assert foreign.read() == 9
-    check_refused(REGISTERED)
     foreign.remove()
     check_refused(UNKNOWN)
-
-
-@alone  # in this process it may be loaded twice
-def test_a_library_that_was_unloaded_leaves_nothing_that_is_read(library: pathlib.Path) -> None:
-    """LLVM's map leads to memory that is not there any more, as stock LLVM's does after dlclose."""
-    foreign = ForeignLibrary(library)
     foreign.register()
-    check_refused(REGISTERED)
     foreign.unload()
     check_refused(UNKNOWN)
