@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 import resource
-from collections.abc import Callable
 from typing import Any
 
 import llvmlite
@@ -16,11 +15,7 @@ from optctx.children.messages import address_space
 from optctx.errors import UnsupportedImageError
 from optctx.hosts.llvmlite import llvmlite_image
 from optctx.image.registry_reader import read_registry
-from tests.optctx.image.hand_made import (
-    MAPS,
-    Arena,
-    wild_words,
-)
+from tests.optctx.image.hand_made import MAPS, Arena, wild_words
 from tests.support.alone import alone
 from tests.support.library_code import changed_code
 from tests.support.rows import rows
@@ -40,14 +35,8 @@ def walked(map: int) -> tuple[str, list[str]]:
     return layout, sorted(name for name, _ in options)
 
 
-def store(at: int, word: int) -> None:
-    ctypes.c_uint64.from_address(at).value = word
-
-
-def refused(work: Callable[[], object], says: str) -> None:
-    with pytest.raises(MisfitError) as caught:
-        work()
-    assert says in str(caught.value)
+def place(address: int) -> ctypes.c_uint64:
+    return ctypes.c_uint64.from_address(address)
 
 
 @alone
@@ -60,14 +49,14 @@ def test_a_registry_of_each_layout_is_read_and_refused_with_any_of_its_words_wil
     refusals = 0
     limit()
     for at in arena.used():
-        was = ctypes.c_uint64.from_address(at).value
+        was = place(at).value
         for word in wild_words(arena)[::3] if at % 16 else wild_words(arena)[1::3]:
-            store(at, word)
+            place(at).value = word
             try:
                 walk_registry(map)
             except MisfitError as error:
                 refusals += "no layout that is known here" in str(error)
-        store(at, was)
+        place(at).value = was
     assert walked(map) == expected
     assert refusals > 400
 
@@ -99,10 +88,6 @@ class Registry:
         finally:
             place(address).value = was
         return False
-
-
-def place(address: int) -> ctypes.c_uint64:
-    return ctypes.c_uint64.from_address(address)
 
 
 @alone

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import pathlib
 import shutil
+import struct
 import subprocess
 from collections.abc import Callable
 from typing import Any
@@ -44,7 +45,7 @@ def compared(path: pathlib.Path, other: pathlib.Path, check: Callable[[Image, Im
 @pytest.fixture(scope="module")
 def small(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
     out = tmp_path_factory.mktemp("small") / "libsmall.so"
-    return compile_cpp("small_llvm.cpp", out, *SHARED, "-Wl,--build-id")
+    return compile_cpp("small_llvm.cpp", out, *SHARED, "-Wl,--build-id", "-DIDLE_ELSEWHERE")
 
 
 def test_a_stripped_library_proves_what_its_symbols_say(small: pathlib.Path, tmp_path: pathlib.Path) -> None:
@@ -113,24 +114,36 @@ def test_what_nothing_proves_is_refused_by_name(small: pathlib.Path, tmp_path: p
     compared(small, strip(small, tmp_path / "stripped.so"), check)
 
 
-@pytest.mark.parametrize(
-    ("change", "why"),
-    [
-        (("--strip-all", "-R", ".eh_frame_hdr"), "without exported symbols"),
-        (("--rename-section", ".fini=.text.fini"), "has code outside .text"),
-    ],
-    ids=["no functions", "other code"],
-)
-def test_a_library_whose_code_is_not_all_known_is_refused(
-    small: pathlib.Path, tmp_path: pathlib.Path, change: tuple[str, ...], why: str
+def pack_pointers(path: pathlib.Path) -> None:
+    """Say of a section that it has packed pointers, as linkers write them if they are told to."""
+    content = bytearray(path.read_bytes())
+    (sections,), (count,) = (
+        struct.unpack_from(form, content, at) for form, at in (("<Q", 0x28), ("<H", 0x3C))
+    )
+    kinds = [sections + 64 * number + 4 for number in range(count)]
+    strings = 1, 0x30  # PROGBITS; MERGE, STRINGS
+    [comment] = [at for at in kinds if struct.unpack_from("<IQ", content, at) == strings]
+    struct.pack_into("<I", content, comment, 19)
+    path.write_bytes(content)
+
+
+def test_a_library_in_which_references_to_options_would_not_be_found_is_refused(
+    small: pathlib.Path, tmp_path: pathlib.Path
 ) -> None:
     copied, changed = shutil.copy(small, tmp_path / "copy.so"), tmp_path / "changed.so"
-    subprocess.run(["objcopy", *change, small, changed], check=True)
     ctypes.CDLL(str(copied))
     base = loaded_image(copied).base
-    changed.rename(copied)
-    with pytest.raises(MisfitError, match=why):
-        Library(str(copied), base)
+    for change, why in (
+        ("--strip-all -R .eh_frame_hdr", "without exported symbols"),
+        ("--rename-section .fini=.text.fini", "has code outside .text"),
+        ("", "has pointers that are packed"),
+    ):
+        subprocess.run(["objcopy", *change.split(), small, changed], check=True)
+        if not change:
+            pack_pointers(changed)
+        changed.rename(copied)
+        with pytest.raises(MisfitError, match=why):
+            Library(str(copied), base)
 
 
 # Tracing
