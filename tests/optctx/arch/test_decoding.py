@@ -126,13 +126,6 @@ def test_instructions_are_where_iced_finds_them_in_every_function_that_refers_to
     assert located > 2000
 
 
-NO_USUAL = ["", "66", "0f", "c4", "62f17c48", "f0", "f30f38f0c0", "a100", "d9c0", "8b", "06", "f3f2"]
-
-
-def test_what_is_no_usual_instruction_has_no_length() -> None:
-    assert [code for code in NO_USUAL if instruction_length(bytes.fromhex(code)) is not None] == []
-
-
 PREFIXES = ("", "40", "48", "4c", "66", "6648", "67", "f0", "f2", "f3", "64")
 MAPS = ("", "0f", "0f38", "0f3a")
 LEAST = {"known": 8000, "unknown": 5000, "refused": 100}

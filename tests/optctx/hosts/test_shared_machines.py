@@ -30,29 +30,16 @@ from tests.support.runs import machine as make_machine
 from tests.support.scopes import in_threads, process_state
 
 Options = Mapping[str, object]
+INTEL: Options = {"x86-asm-syntax": "intel"}
+TRAPS: Options = {"trap-unreachable": True}
+TESTS: Options = {"min-bit-test-cmps": 100}
 PASSES = "default<O2>"
 # What LLVM reads while it makes a machine, a subtarget, or a pipeline that writes to the machine. Per triple:
 # sets of options, each of which changes the assembly of LOWERED.
 CASES: dict[str, tuple[Options, ...]] = {
-    X86: (
-        {"x86-asm-syntax": "intel"},
-        {"trap-unreachable": True},
-        {"min-bit-test-cmps": 100},
-        {"jump-is-expensive": True},
-        {"fast-isel": True},
-    ),
-    "aarch64-unknown-linux-gnu": (
-        {"trap-unreachable": True},
-        {"min-bit-test-cmps": 100},
-        {"global-isel": True},
-        {"aarch64-min-jump-table-entries": 2},
-    ),
-    "powerpc64le-unknown-linux-gnu": (
-        {"trap-unreachable": True},
-        {"ppc-min-bit-test-cmps": 100},
-        {"ppc-min-jump-table-entries": 2},
-    ),
-    "hexagon-unknown-elf": ({"hexagon-long-calls": True}, {"trap-unreachable": True}),
+    X86: (INTEL, TRAPS, TESTS, {"jump-is-expensive": True}, {"fast-isel": True}),
+    "aarch64-unknown-linux-gnu": (TRAPS, {"global-isel": True}, {"aarch64-min-jump-table-entries": 2}),
+    "hexagon-unknown-elf": (TRAPS, {"hexagon-long-calls": True}),
 }
 EMITS: dict[str, Callable[[Any, Any], bytes]] = {
     "emit_assembly": lambda module, machine: emit_assembly(module, machine).encode(),
@@ -62,9 +49,6 @@ EMITS: dict[str, Callable[[Any, Any], bytes]] = {
 }
 
 pytestmark = [pytest.mark.usefixtures("attached")]
-
-INTEL: Options = {"x86-asm-syntax": "intel"}
-TRAPS: Options = {"trap-unreachable": True}
 
 
 def compiled(machine: Any, emit: str = "emit_assembly", source: str = LOWERED) -> bytes:
@@ -110,7 +94,7 @@ def under(options: Options | None) -> Any:
 @rows("emit", EMITS)
 def test_whoever_uses_the_machine_first_leaves_nothing_in_it(fresh: FreshProcess, emit: str) -> None:
     """Whoever makes it neither."""
-    options: Options = {"min-bit-test-cmps": 100, **TRAPS}
+    options: Options = {**TESTS, **TRAPS}
     scoped, plain = (expected(fresh, X86, each, emit) for each in (options, {}))
     assert scoped != plain
     cases: list[tuple[Options | None, tuple[Options | None, ...]]] = [
@@ -229,7 +213,7 @@ def test_values_of_the_whole_process_reach_machines_outside_scopes_as_ever() -> 
             assert compiled(machine) == traps
         with OptionContext({}, base="defaults"):
             assert compiled(machine) == plain
-        with OptionContext({"min-bit-test-cmps": 100}):
+        with OptionContext(TESTS):
             scoped.add(compiled(machine))
     assert len(scoped - {traps, plain}) == len(scoped) == 1
     assert compiled(early) == compiled(late) == plain
@@ -251,7 +235,7 @@ def test_two_functions_of_a_module_have_subtargets_of_their_own(machine: Any) ->
 
     unmarked = marked.replace(attribute, "") + plain
     outside = functions(unmarked)
-    with OptionContext({"min-bit-test-cmps": 100}):
+    with OptionContext(TESTS):
         inside = functions(unmarked)
     assert inside["tests"] != outside["tests"]
     for source in (marked + plain, plain + marked):
@@ -359,7 +343,7 @@ def no_more_machines(machine: Any) -> Iterator[None]:
 
 def test_the_call_raises_one_error_and_everything_is_as_it_was(fresh: FreshProcess) -> None:
     """Twice, since nothing of the first time may be in the way of the second."""
-    options: Options = {"min-bit-test-cmps": 100, **TRAPS}
+    options: Options = {**TESTS, **TRAPS}
     uses: tuple[Callable[[Any], object], ...] = (compiled, lambda machine: machine.target_data)
     scope = OptionContext(options)
     for made_in, used_in in ((nullcontext(), scope), (scope, nullcontext())):
@@ -386,9 +370,9 @@ AFTER = "define void @{0}_after() {{ ret void }}\n"
 TRAP = b"\x0f\x0b"
 
 
-def traps(engine: Any, name: str) -> bool:
-    """Whether the function that MCJIT made has a trap."""
-    address, end = (engine.get_function_address(each) for each in (name, f"{name}_after"))
+def traps(address_of: Callable[[str], int], name: str) -> bool:
+    """Whether the function has a trap; after it comes another one."""
+    address, end = address_of(name), address_of(f"{name}_after")
     assert 0 < end - address < 4096
     return TRAP in ctypes.string_at(address, end - address)
 
@@ -405,21 +389,14 @@ def test_mcjit_compiles_under_the_values_of_the_scope_that_it_runs_in(
             engine.add_module(binding.parse_assembly((NEVER + AFTER).format(name)))
             with OptionContext(TRAPS if inside else {}):
                 engine.finalize_object()
-            assert traps(engine, name) == bool(inside)
+            assert traps(engine.get_function_address, name) == bool(inside)
         bound = binding.create_context()
         OptionContext(TRAPS).bind(bound)
         engine.add_module(binding.parse_assembly((NEVER + AFTER).format("bound"), bound))
         engine.add_module(binding.parse_assembly((NEVER + AFTER).format("outside")))
         engine.finalize_object()
-        assert traps(engine, "bound")
-        assert not traps(engine, "outside")
-
-
-def linked(jit: Any, name: str) -> Any:
-    """A library of the two functions, in this order, which nothing has compiled yet."""
-    builder = binding.JITLibraryBuilder().add_ir((NEVER + AFTER).format(name)).add_current_process()
-    builder.export_symbol(name).export_symbol(f"{name}_after")
-    return builder.link(jit, name)
+        assert traps(engine.get_function_address, "bound")
+        assert not traps(engine.get_function_address, "outside")
 
 
 def test_lljit_compiles_under_the_values_of_the_scope_that_looks_up_wherever_it_was_made() -> None:
@@ -427,8 +404,9 @@ def test_lljit_compiles_under_the_values_of_the_scope_that_looks_up_wherever_it_
     both = OptionContext({**TRAPS, "no-trap-after-noreturn": True})
 
     def has_trap(jit: Any, name: str) -> bool:
-        tracker = linked(jit, name)
-        return TRAP in ctypes.string_at(tracker[name], tracker[f"{name}_after"] - tracker[name])
+        builder = binding.JITLibraryBuilder().add_ir((NEVER + AFTER).format(name)).add_current_process()
+        builder.export_symbol(name).export_symbol(f"{name}_after")
+        return traps(builder.link(jit, name).__getitem__, name)
 
     for made_in in (OptionContext({}), OptionContext(TRAPS), both):
         with made_in:
