@@ -48,7 +48,9 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
     return compile_cpp("small_llvm.cpp", out, *SHARED, "-Wl,--build-id", "-DIDLE_ELSEWHERE")
 
 
-def test_a_stripped_library_proves_what_its_symbols_say(small: pathlib.Path, tmp_path: pathlib.Path) -> None:
+def test_a_stripped_library_proves_what_its_symbols_say_or_refuses_it_by_name(
+    small: pathlib.Path, tmp_path: pathlib.Path
+) -> None:
     def check(named: Image, stripped: Image) -> None:
         assert (named.is_stripped, stripped.is_stripped) == (False, True)
         claims, all_claims = claims_of(stripped), claims_of(named)
@@ -63,6 +65,15 @@ def test_a_stripped_library_proves_what_its_symbols_say(small: pathlib.Path, tmp
         with optctx.OptionContext({"remarks": "inline"}, image=stripped):
             assert pattern_seen() == b"inline"
         assert pattern_seen() == b""
+        assert registry(named)["own-location"].scope == "thread"
+        for name, why in (
+            ("part-of-pair", "nothing proves that its Option object is no part of another one"),
+            ("own-location", "has no name in the library"),
+        ):
+            with pytest.raises(ProcessWideOptionError, match=why):
+                optctx.OptionContext({name: 1}, image=stripped)
+        missing = optctx.info(stripped)["images"][0]["unavailable"]
+        assert {"contexts bound to LLVMContexts", "debug output for one thread"} <= missing.keys()
 
     compared(small, strip(small, tmp_path / "stripped.so"), check)
 
@@ -97,21 +108,6 @@ def test_the_symbol_table_may_be_in_a_separate_file(small: pathlib.Path, tmp_pat
 def build_id_of(path: pathlib.Path) -> str:
     ctypes.CDLL(str(path))
     return loaded_image(path).build_id
-
-
-def test_what_nothing_proves_is_refused_by_name(small: pathlib.Path, tmp_path: pathlib.Path) -> None:
-    def check(named: Image, stripped: Image) -> None:
-        assert registry(named)["own-location"].scope == "thread"
-        for name, why in (
-            ("part-of-pair", "nothing proves that its Option object is no part of another one"),
-            ("own-location", "has no name in the library"),
-        ):
-            with pytest.raises(ProcessWideOptionError, match=why):
-                optctx.OptionContext({name: 1}, image=stripped)
-        missing = optctx.info(stripped)["images"][0]["unavailable"]
-        assert {"contexts bound to LLVMContexts", "debug output for one thread"} <= missing.keys()
-
-    compared(small, strip(small, tmp_path / "stripped.so"), check)
 
 
 def pack_pointers(path: pathlib.Path) -> None:
