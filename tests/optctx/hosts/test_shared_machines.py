@@ -39,6 +39,7 @@ PASSES = "default<O2>"
 CASES: dict[str, tuple[Options, ...]] = {
     X86: (INTEL, TRAPS, TESTS, {"jump-is-expensive": True}, {"fast-isel": True}),
     "aarch64-unknown-linux-gnu": (TRAPS, {"global-isel": True}, {"aarch64-min-jump-table-entries": 2}),
+    "powerpc64le-unknown-linux-gnu": (TRAPS, {"ppc-min-jump-table-entries": 2}),
     "hexagon-unknown-elf": (TRAPS, {"hexagon-long-calls": True}),
 }
 EMITS: dict[str, Callable[[Any, Any], bytes]] = {

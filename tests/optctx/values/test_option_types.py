@@ -8,6 +8,8 @@ import pytest
 
 from optctx import OptionContext, registry
 from optctx.compiling import FreshProcess, Job, compile_job
+from optctx.process import set_process_options
+from tests.support.alone import alone
 from tests.support.ir_texts import CALLS, SCALE, X86
 from tests.support.scopes import scoped
 
@@ -131,3 +133,23 @@ def test_every_type_and_storage_that_can_be_scoped_is_covered_here() -> None:
     beside = {"debug", "debug-only"}  # test_debug_types.py
     others = {option.storage for option in scopable if option.name not in beside}
     assert {case.storage for case in CASES} == others
+
+
+# What several names, choices and elements of an option are given.
+SEVERAL = [f"-regbankselect-{mode}" for mode in ("fast", "greedy", "fast")]
+SEVERAL += [f"-aarch64-{name}-hazard-size={n}" for n, name in enumerate(("streaming", "stack", "streaming"))]
+SEVERAL += ["-print-after=a", "-print-before=b", "-print-after=c"]
+
+
+@alone
+def test_the_last_occurrence_counts_among_all_names_of_an_option_as_in_llvms_own_parser() -> None:
+    known = [each for each in SEVERAL if each[1:].partition("=")[0] in registry()]
+    context = OptionContext.from_args(known)
+    keywords = OptionContext(
+        {"regbankselect-fast": True, "regbankselect-greedy": True}, regbankselect_fast=True
+    )
+    set_process_options(known)
+    for name in (each[1:].partition("=")[0] for each in known):
+        assert context[name] == registry()[name].value, name
+    assert keywords["regbankselect-fast"] == context["regbankselect-fast"]
+    assert context["print-after"] == ["a", "c"]
