@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import fcntl
 import hashlib
 import os
@@ -18,16 +17,11 @@ import pytest
 from optctx import OptctxError
 from optctx.engine.attach import attach
 from optctx.image.loaded import Image
-from optctx.libllvm import LibLLVM
-from tests.support.forking import fork, run_and_end
-from tests.support.ir_texts import X86
 from tests.support.processes import output_of
 
 ROOT = pathlib.Path(__file__).parents[2]
 PARTS = ("core", "irreader", "passes")
-OTHER = ("-Wl,-Bsymbolic-functions", *PARTS, "nvptx")  # another LLVM, as distributions link theirs
 CONFIG = shutil.which("llvm-config-19")
-KERNELS = ("kernel.ll", "tuning/matmul.ll")
 
 needs_archives = pytest.mark.skipif(
     CONFIG is None,
@@ -56,38 +50,6 @@ def _link(library: pathlib.Path, words: Sequence[str]) -> None:
     made = library.with_suffix(".made")
     subprocess.run(["g++", "-shared", *flags, "-o", made, *whole, *others], check=True)
     made.rename(library)
-
-
-def compiled(llvm: LibLLVM, ir: str) -> str:
-    with llvm.parse(ir) as module, llvm.target_machine(X86, "haswell", opt_level=3) as machine:
-        llvm.run_passes(module, "default<O3>", machine)
-        text = str(module)
-        return hashlib.sha256(text.encode() + llvm.emit_object(module, machine)).hexdigest()
-
-
-def set_by_llvm(llvm: LibLLVM, arguments: Sequence[str]) -> None:
-    """For this process, without optctx."""
-    words = [b"own", *(argument.encode() for argument in arguments)]
-    ctypes.CDLL(llvm.path).LLVMParseCommandLineOptions(
-        len(words), (ctypes.c_char_p * len(words))(*words), b""
-    )
-
-
-def in_new_process(llvm: LibLLVM, ir: str, set_options: Callable[[], object]) -> str:
-    """What a child compiles that has set options of its own."""
-    read, write = os.pipe()
-
-    def work() -> None:
-        set_options()
-        os.write(write, compiled(llvm, ir).encode())
-
-    if not (pid := fork()):
-        run_and_end(work)
-    os.close(write)
-    with os.fdopen(read) as pipe:
-        found = pipe.read()
-    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
-    return found
 
 
 def error_of(call: Callable[[], object]) -> str:

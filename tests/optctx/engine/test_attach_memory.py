@@ -23,7 +23,7 @@ def test_a_cycle_of_detaching_and_attaching_leaks_nothing() -> None:
         return int(private) / 1024, len(pathlib.Path("/proc/self/maps").read_text().splitlines())
 
     use_small_pages()
-    (first, mappings), (second, _), (third, more) = cycle(20), cycle(20), cycle(20)
+    (first, mappings), (second, _), (third, more) = cycle(12), cycle(12), cycle(12)
     # A leak grows each time; without the GIL, what allocators hold grows by 0.2 in the first cycles.
     assert min(second - first, third - second) < 1 / 8
     assert more <= mappings + 2

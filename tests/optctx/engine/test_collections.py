@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import gc
 import sys
-import weakref
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -30,7 +29,6 @@ pytestmark = [
 inner: Any = None  # of the process that a test has of its own
 problems: list[str] = []  # nothing catches what a collection raises, so it is kept
 runs, collects = [0], [False]
-references: list[Any] = []
 
 
 def begin() -> dict[str, Callable[[], object]]:
@@ -56,49 +54,29 @@ def enter_and_leave(*_: object) -> None:
         problems.append(f"{before} became {seen()}")
 
 
-class Garbage:
-    """Each one leaves another for the next collection."""
+def suspended() -> Iterator[None]:
+    with inner:
+        yield
+
+
+class Suspended:
+    """Garbage that holds a scope, which ends with it. Each one leaves another for the next collection."""
 
     def __init__(self) -> None:
         self.itself = self
+        self.generator = suspended()
+        with contextlib.suppress(BaseException):
+            next(self.generator)
 
     def __del__(self) -> None:
         if collects[0]:
             type(self)()
 
 
-class Finalised(Garbage):
-    def __del__(self) -> None:
-        enter_and_leave()
-        super().__del__()
-
-
-class Watched(Garbage):
-    def __init__(self) -> None:
-        super().__init__()
-        references[:] = [weakref.ref(self, enter_and_leave)]
-
-
-def suspended() -> Iterator[None]:
-    with inner:
-        yield
-
-
-class Suspended(Garbage):
-    """Holds a scope, which ends with it."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.generator = suspended()
-        with contextlib.suppress(BaseException):
-            next(self.generator)
-
-
-def collecting(work: Callable[[], object], times: int, *litter: Callable[[], object]) -> None:
+def collecting(work: Callable[[], object], times: int, litter: Callable[[], object] = int) -> None:
     """Does the work while every second allocation collects garbage."""
     for _ in range(times):
-        for each in litter:
-            each()
+        litter()
         collects[0] = True
         gc.set_threshold(1)
         try:
@@ -118,18 +96,17 @@ WORKS = (
 
 @alone
 def test_scopes_of_a_collection_end_inside_whatever_it_interrupts() -> None:
+    """Those of a callback, which the collector calls where it would call finalisers."""
     work, before = begin(), state()
-    for how, times in ((None, 2), (Finalised, 1), (Watched, 2)):
-        runs[0] = 0
-        gc.callbacks[:] = [] if how else [enter_and_leave]
-        for name in WORKS:
-            collecting(work[name], times, *([how] if how else []))
-            after = state()
-            assert not problems, (how, name, problems[:3])
-            assert after == before, (how, name, before, after)
-        gc.callbacks.clear()
-        gc.collect()
-        assert runs[0] > 10 * times, how
+    gc.callbacks[:] = [enter_and_leave]
+    for name in WORKS:
+        collecting(work[name], 2)
+        after = state()
+        assert not problems, (name, problems[:3])
+        assert after == before, (name, before, after)
+    gc.callbacks.clear()
+    gc.collect()
+    assert runs[0] > 20
     with four():
         assert unrolled() == 4
 
@@ -148,8 +125,6 @@ def test_a_collection_leaves_the_scopes_that_only_garbage_holds() -> None:
 
     before = state()
     collecting(work, 50, Suspended)
-    gc.collect()
-    collecting(work, 1, Finalised)
     gc.collect()
     assert state() == before, (state(), before)
     assert not problems, problems[:3]

@@ -41,19 +41,11 @@ def error_of(call: Callable[[], object]) -> str:
     raise AssertionError("no error")
 
 
-def on_threads(work: Callable[[int], None]) -> None:
-    """Call it for each count, at once."""
-    with ThreadPoolExecutor(len(counts)) as pool:
-        for _ in pool.map(work, counts * 2):
-            pass
-
-
 def bindings() -> None:
     """LLVMContexts with values of their own, on threads outside any scope, whatever holds the address."""
     forms: list[Callable[[int], object]] = [
         int,
         c_void_p,
-        lambda address: ctypes.cast(address, POINTER(c_void_p)),
         lambda address: ctypes.cast(address, POINTER(type("OpaqueContext", (ctypes.Structure,), {}))),
     ]
 
@@ -70,14 +62,13 @@ def bindings() -> None:
             assert llvm.digests(begin) == expected[f"-unroll-count={count}"]
         assert llvm.digests() == expected[""], "disposing of an LLVMContext has ended its binding"
 
-    on_threads(work)
+    with ThreadPoolExecutor(len(counts)) as pool:
+        list(pool.map(work, counts))
     made = OptionContext(unroll_count=4, image=image)
     with llvm.module("", made.bind) as (context, _):
-        assert "is bound to" in error_of(lambda: made.bind(context))
         assert "LLVMContext" in error_of(lambda: optctx.detach(image))
         optctx.unbind(c_void_p(context), image)
         assert optctx.bound(context, image) is None
-        assert "no context is bound to it" in error_of(lambda: optctx.unbind(context, image))
     optctx.detach(image)
     assert llvm.digests() == expected[""]
     optctx.attach(image, outside="defaults")
@@ -95,56 +86,44 @@ def refused_sets() -> None:
         llvm.set_option("-time-passes")
         llvm.set_option("-inline-threshold=2")
     assert [type(each.exc_value) for each in heard] == [optctx.ContainmentWarning] * 2
-    assert "'time-passes' was set for the whole process" in str(heard[0].exc_value)
-    assert "'inline-threshold'. Code that sets it once" in str(heard[1].exc_value)
     heard.clear()
     optctx.attach(image, attributes="error")
-    text = JOBS["count"].replace(") {", ') "optctx"="-time-passes" {', 1)
-    assert '"optctx"' in text
-    with llvm.module(text) as (_, module):
+    with llvm.module(JOBS["count"].replace(") {", ') "optctx"="-time-passes" {', 1)) as (_, module):
         before = llvm.text(module)
         llvm.run(module)
-        assert llvm.text(module) == before
+        assert '"optctx"' in llvm.text(module) == before
     assert {type(each.exc_value) for each in heard} == {optctx.UntrustedOptionError}
 
 
 def mistakes() -> None:
     """What is no address is one clear error, whatever takes it; nothing is bound or written."""
-    with llvm.module("") as (context, _):
-        make_mistakes(context)
-
-
-def make_mistakes(context: int) -> None:
     made = OptionContext(unroll_count=4, image=image)
-    uses: list[tuple[str, Callable[[Any], object]]] = [
-        ("an LLVMContext", made.bind),
-        ("an LLVMContext", lambda wrong: optctx.bound(wrong, image)),
-        ("an LLVMContext", lambda wrong: optctx.unbind(wrong, image)),
-        ("an LLVMContext", lambda wrong: optctx.lookup("unroll-count", llvm_context=wrong, image=image)),
-        ("a module", lambda wrong: optctx.stamp(wrong, made)),
-        ("a module", lambda wrong: OptionContext.from_module(wrong, image=image)),
-        ("a module", lambda wrong: optctx.check_link([wrong], image=image)),
-    ]
-    assert 'use "switch"' in error_of(lambda: made.bind(context, on_mismatch="error"))
-    assert 'use "switch"' in error_of(lambda: made.bind(context, on_mismatch="warn"))
-    assert 'use "defaults"' in error_of(lambda: optctx.attach(image, outside="error"))
-    assert 'use "defaults"' in error_of(lambda: optctx.attach(image, outside="warn"))
+    uses: dict[Callable[[Any], object], str] = {
+        made.bind: "an LLVMContext",
+        partial(optctx.bound, image=image): "an LLVMContext",
+        partial(optctx.unbind, image=image): "an LLVMContext",
+        lambda wrong: optctx.lookup("unroll-count", llvm_context=wrong, image=image): "an LLVMContext",
+        lambda wrong: optctx.stamp(wrong, made): "a module",
+        partial(OptionContext.from_module, image=image): "a module",
+        lambda wrong: optctx.check_link([wrong], image=image): "a module",
+    }
     wild = ctypes.create_string_buffer(b"\x11" * 64)
-    for what, use in uses:
+    for use, what in uses.items():
         for wrong in (True, image):
             said = error_of(partial(use, wrong))
             assert said.startswith(f"TypeError: expected the address of {what} (an int, "), said
-            assert said.endswith(f"found {type(wrong).__module__}.{type(wrong).__name__}"), said
-        for null, found in ((c_void_p(), 0), (1 << 64, 1 << 64)):
-            said = error_of(partial(use, null))
-            assert said == f"OptctxError: expected the address of {what}, found {found:#x}", said
+        for nowhere in (c_void_p(), 1 << 64):
+            assert error_of(partial(use, nowhere)).startswith(
+                f"OptctxError: expected the address of {what}, "
+            )
         for nowhere in (c_void_p(16), ctypes.addressof(wild)):
-            said = error_of(partial(use, nowhere))
-            assert said.startswith(f"OptctxError: expected {what} at "), said
-    assert optctx.bound(context, image) is None
-    said = error_of(optctx.current)
-    assert "no LLVM in this process" in said
-    assert "install llvmlite with: pip install" in said
+            assert error_of(partial(use, nowhere)).startswith(f"OptctxError: expected {what} at ")
+    with llvm.module("") as (context, _):
+        for checked in ("error", "warn"):  # which has no call that could raise it
+            assert 'use "switch"' in error_of(partial(made.bind, context, on_mismatch=checked))
+            assert 'use "defaults"' in error_of(partial(optctx.attach, image, outside=checked))
+        assert optctx.bound(context, image) is None
+    assert "install llvmlite with: pip install" in error_of(optctx.current)
 
 
 if __name__ == "__main__":

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import gc
-from typing import Any
 
 import pytest
 from llvmlite import binding
+from llvmlite.binding import ffi
 
 import optctx
 from optctx import OptionContext
@@ -16,18 +16,13 @@ from tests.support.ir_texts import COUNTED
 pytestmark = pytest.mark.usefixtures("attached", "collected")
 
 
-def bound(llvm_context: Any) -> None:
-    """The binding ends when LLVM disposes of the LLVMContext, and shows that."""
-    OptionContext().bind(llvm_context)
-    assert optctx._native.bound_count() == 1
-
-
 def test_objects_that_are_only_dropped_are_freed_without_the_collector() -> None:
-    gc.collect()
+    """The binding ends when LLVM disposes of the LLVMContext, and shows that."""
     gc.disable()
     try:
         module = binding.parse_assembly(COUNTED, binding.create_context())
-        bound(module._context)
+        OptionContext().bind(module._context)
+        assert optctx._native.bound_count() == 1
         optctx.run_passes(module, "default<O1>")
         del module
         assert optctx._native.bound_count() == 0
@@ -38,7 +33,6 @@ def test_objects_that_are_only_dropped_are_freed_without_the_collector() -> None
 @alone
 def test_attaching_again_drops_nothing_that_another_thread_may_be_in() -> None:
     """ctypes calls a function's `errcheck` without a reference to it."""
-    from llvmlite.binding import ffi
 
     def checks() -> list[object]:
         return [ffi.lib._fntab[name]._cfn.errcheck for name in sorted(ffi.lib._fntab)]

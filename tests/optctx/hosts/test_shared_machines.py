@@ -8,7 +8,7 @@ import itertools
 import random
 import re
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from typing import Any
 
@@ -16,12 +16,11 @@ import pytest
 from llvmlite import binding
 
 import optctx
-from optctx import OptionContext, UnsupportedImageError, emit_assembly, record, run_passes
+from optctx import OptionContext, UnsupportedImageError, emit_assembly, emit_object, record, run_passes
 from optctx._native import forget_machines, idle_machines
-from optctx.compiling import FreshProcess
+from optctx.compiling import Emit, FreshProcess, Job
 from optctx.engine.attach import attach
 from optctx.hosts.llvmlite.objects import target_machine_address
-from tests.optctx.hosts.shared_machines import CASES, EMITS, PASSES, Options, compiled, expected
 from tests.support.alone import alone
 from tests.support.ir_texts import LOWERED, SWITCH, X86
 from tests.support.library_code import LLVMLITE
@@ -30,10 +29,57 @@ from tests.support.rows import rows
 from tests.support.runs import machine as make_machine
 from tests.support.scopes import in_threads, process_state
 
-pytestmark = [pytest.mark.usefixtures("attached")]
-
+Options = Mapping[str, object]
 INTEL: Options = {"x86-asm-syntax": "intel"}
 TRAPS: Options = {"trap-unreachable": True}
+TESTS: Options = {"min-bit-test-cmps": 100}
+PASSES = "default<O2>"
+# What LLVM reads while it makes a machine, a subtarget, or a pipeline that writes to the machine. Per triple:
+# sets of options, each of which changes the assembly of LOWERED.
+CASES: dict[str, tuple[Options, ...]] = {
+    X86: (INTEL, TRAPS, TESTS, {"jump-is-expensive": True}, {"fast-isel": True}),
+    "aarch64-unknown-linux-gnu": (TRAPS, {"global-isel": True}, {"aarch64-min-jump-table-entries": 2}),
+    "powerpc64le-unknown-linux-gnu": (TRAPS, {"ppc-min-jump-table-entries": 2}),
+    "hexagon-unknown-elf": (TRAPS, {"hexagon-long-calls": True}),
+}
+EMITS: dict[str, Callable[[Any, Any], bytes]] = {
+    "emit_assembly": lambda module, machine: emit_assembly(module, machine).encode(),
+    "emit_object": emit_object,
+    "llvmlite's assembly": lambda module, machine: machine.emit_assembly(module).encode(),
+    "llvmlite's object": lambda module, machine: bytes(machine.emit_object(module)),
+}
+
+pytestmark = [pytest.mark.usefixtures("attached")]
+
+
+def compiled(machine: Any, emit: str = "emit_assembly", source: str = LOWERED) -> bytes:
+    """The source, through the passes and emitted by the machine, under the values of this thread."""
+    with binding.create_context() as context, binding.parse_assembly(source, context) as module:
+        module.triple = machine.triple
+        module.data_layout = str(machine.target_data)
+        run_passes(module, PASSES, target_machine=machine)
+        return EMITS[emit](module, machine)
+
+
+def expected(
+    fresh: FreshProcess,
+    triple: str,
+    options: Options,
+    emit: str = "emit_assembly",
+    cpu: str = "",
+    source: str = LOWERED,
+) -> bytes:
+    """What a fresh process gives with these options set for the whole of it."""
+    arguments = tuple(OptionContext(options, base="defaults").args())
+    kind: Emit = "assembly" if "assembly" in emit else "object"
+    return _compiled_afresh(fresh, Job(source, PASSES, arguments, triple, cpu, emit=kind))
+
+
+@functools.cache
+def _compiled_afresh(fresh: FreshProcess, job: Job) -> bytes:
+    result = fresh.compile(job)
+    assert result.error is None, result.error
+    return result.code
 
 
 @pytest.fixture
@@ -49,22 +95,22 @@ def under(options: Options | None) -> Any:
 @rows("emit", EMITS)
 def test_whoever_uses_the_machine_first_leaves_nothing_in_it(fresh: FreshProcess, emit: str) -> None:
     """Whoever makes it neither."""
-    orders: list[tuple[Options | None, tuple[Options | None, ...]]]
-    for options in ({"min-bit-test-cmps": 100}, TRAPS):
-        scoped, plain = (expected(fresh, X86, each, emit) for each in (options, {}))
-        assert scoped != plain
-        orders = [
-            (None, (None, options, None)),
-            (None, (options, None, options)),
-            (None, (options, {}, None)),
-        ]
-        for made_in, order in (*orders, (TRAPS, (None, options, None))):
-            with under(made_in):
-                machine = make_machine()
-            with machine:
-                for each in order:
-                    with under(each):
-                        assert compiled(machine, emit) == (scoped if each else plain)
+    options: Options = {**TESTS, **TRAPS}
+    scoped, plain = (expected(fresh, X86, each, emit) for each in (options, {}))
+    assert scoped != plain
+    cases: list[tuple[Options | None, tuple[Options | None, ...]]] = [
+        (None, (None, options, None)),
+        (None, (options, None, options)),
+        (None, (options, {}, None)),
+        (TRAPS, (None, options, None)),
+    ]
+    for made_in, order in cases:
+        with under(made_in):
+            machine = make_machine()
+        with machine:
+            for each in order:
+                with under(each):
+                    assert compiled(machine, emit) == (scoped if each else plain)
 
 
 @rows("triple", CASES)
@@ -168,7 +214,7 @@ def test_values_of_the_whole_process_reach_machines_outside_scopes_as_ever() -> 
             assert compiled(machine) == traps
         with OptionContext({}, base="defaults"):
             assert compiled(machine) == plain
-        with OptionContext({"min-bit-test-cmps": 100}):
+        with OptionContext(TESTS):
             scoped.add(compiled(machine))
     assert len(scoped - {traps, plain}) == len(scoped) == 1
     assert compiled(early) == compiled(late) == plain
@@ -176,27 +222,25 @@ def test_values_of_the_whole_process_reach_machines_outside_scopes_as_ever() -> 
 
 @pytest.mark.usefixtures("attributes")
 def test_two_functions_of_a_module_have_subtargets_of_their_own(machine: Any) -> None:
-    body = LOWERED[LOWERED.index("define i64 @choose") :]
-    tests = body.replace(
-        "@choose(i64 %x, i64 %y)", '@tests(i64 %x, i64 %y) "optctx"="-min-bit-test-cmps=100"'
-    )
-    plain = body.replace("@choose", "@plain")
-    head = LOWERED[: LOWERED.index("define i64 @choose")]
+    head, choose, body = LOWERED.partition("define i64 @choose")
+    attribute = '"optctx"="-min-bit-test-cmps=100"'
+    plain = f"{choose}{body}".replace("@choose", "@plain")
+    marked = f"{choose}{body}".replace("@choose(i64 %x, i64 %y)", f"@tests(i64 %x, i64 %y) {attribute}")
 
     def functions(source: str) -> dict[str, str]:
-        text = compiled(machine, source=source).decode()
-        names = ("tests", "plain")
-        return {name: text[text.index(f"{name}:") : text.index(f".size\t{name}")] for name in names}
+        text = compiled(machine, source=head + source).decode()
+        return {
+            name: normal(text[text.index(f"{name}:") : text.index(f".size\t{name}")])
+            for name in ("tests", "plain")
+        }
 
-    one, other = functions(head + tests + plain), functions(head + plain + tests)
-    assert normal(one["tests"]) == normal(other["tests"])
-    assert normal(one["plain"]) == normal(other["plain"])
-    assert normal(one["tests"]) != normal(one["plain"]).replace("plain", "tests")
-    with OptionContext({"min-bit-test-cmps": 100}):
-        all_tests = functions(head + tests + plain)
-    assert normal(all_tests["plain"]).replace("plain", "tests") == normal(one["tests"])
-    unmarked = functions(head + tests.replace('"optctx"="-min-bit-test-cmps=100"', "") + plain)
-    assert normal(unmarked["tests"]) == normal(one["plain"]).replace("plain", "tests")
+    unmarked = marked.replace(attribute, "") + plain
+    outside = functions(unmarked)
+    with OptionContext(TESTS):
+        inside = functions(unmarked)
+    assert inside["tests"] != outside["tests"]
+    for source in (marked + plain, plain + marked):
+        assert functions(source) == {"tests": inside["tests"], "plain": outside["plain"]}
 
 
 def normal(text: str) -> str:
@@ -239,7 +283,7 @@ def test_machines_are_kept_for_the_next_run_and_go_with_the_one_they_are_for(mac
     assert idle_machines(LLVMLITE) == 2
     for count in range(40):
         with OptionContext({"min-bit-test-cmps": 100 + count}):
-            compiled(machine)
+            compiled(machine, source="")
     assert idle_machines(LLVMLITE) == 32, "no more are kept"
     machine.close()
     assert idle_machines(LLVMLITE) == 0
@@ -272,70 +316,52 @@ def test_what_a_machine_was_built_from_is_recorded_at_each_use(machine: Any) -> 
 
 # Where LLVM makes no TargetMachine for the values in force
 
-OPTIONS: Options = {"min-bit-test-cmps": 100, "trap-unreachable": True}
-WORDS = "LLVM made no target machine for them .*make the target machine inside the scope"
 
-
-def llvm_function(name: str, result: Any = None) -> Any:
+def llvm_function(name: str, result: Any) -> Any:
     address = attach().image.symbol(name)
     assert address is not None, name
     return ctypes.CFUNCTYPE(result, ctypes.c_void_p)(address)
 
 
-@functools.cache
-def factory(target: int) -> Any:
-    """The pointer in LLVM's Target to the function that makes machines, found by experiment on a copy."""
-    has_machine = llvm_function("LLVMTargetHasTargetMachine", ctypes.c_int)
-    words = (ctypes.c_void_p * 16).from_address(target)
-    for index in range(len(words)):
-        copy = (ctypes.c_void_p * len(words))(*words)
-        copy[index] = None
-        if not has_machine(ctypes.addressof(copy)):
-            return ctypes.c_void_p.from_address(target + index * ctypes.sizeof(ctypes.c_void_p))
-    raise AssertionError("no pointer of the target matters to LLVMTargetHasTargetMachine")
-
-
 @contextmanager
 def no_more_machines(machine: Any) -> Iterator[None]:
     """LLVM's target is as if it had been registered without code generation: it makes no machine."""
-    place = factory(llvm_function("LLVMGetTargetMachineTarget", ctypes.c_void_p)(machine._ptr))
-    made_by, place.value = place.value, None
+    target = llvm_function("LLVMGetTargetMachineTarget", ctypes.c_void_p)(machine._ptr)
+    has_machine = llvm_function("LLVMTargetHasTargetMachine", ctypes.c_int)
+    words = (ctypes.c_void_p * 16).from_address(target)
+    for index, word in enumerate(words):  # which of them leads to the function that makes one
+        words[index] = None
+        if not has_machine(target):
+            break
+        words[index] = word
+    else:
+        raise AssertionError("no pointer of the target matters to LLVMTargetHasTargetMachine")
     try:
         yield
     finally:
-        place.value = made_by
+        words[index] = word
 
 
-def passes(machine: Any) -> None:
-    with binding.create_context() as context, binding.parse_assembly(LOWERED, context) as module:
-        run_passes(module, PASSES, target_machine=machine)
-
-
-CALLS: dict[str, Callable[[Any], object]] = {
-    "run_passes": passes,
-    "target_data": lambda machine: machine.target_data,
-}
-
-
-@rows("call", CALLS)
-def test_the_call_raises_one_error_and_everything_is_as_it_was(fresh: FreshProcess, call: str) -> None:
+def test_the_call_raises_one_error_and_everything_is_as_it_was(fresh: FreshProcess) -> None:
     """Twice, since nothing of the first time may be in the way of the second."""
-    scope, plain = OptionContext(OPTIONS), expected(fresh, X86, {})
+    options: Options = {**TESTS, **TRAPS}
+    uses: tuple[Callable[[Any], object], ...] = (compiled, lambda machine: machine.target_data)
+    scope = OptionContext(options)
     for made_in, used_in in ((nullcontext(), scope), (scope, nullcontext())):
         forget_machines(LLVMLITE)
         before = process_state()
         with made_in:
             machine = make_machine()
         with machine:
-            for _ in range(2):
+            for use in uses * 2:
                 with used_in, no_more_machines(machine):
-                    with pytest.raises(UnsupportedImageError, match=WORDS) as caught:
-                        CALLS[call](machine)
+                    with pytest.raises(UnsupportedImageError, match="LLVM made no target machine") as caught:
+                        use(machine)
                     assert caught.value.__context__ is None
             assert (idle_machines(LLVMLITE), process_state()) == (0, before)
-            assert compiled(machine) == plain
+            assert compiled(machine) == expected(fresh, X86, {})
             with scope:
-                assert compiled(machine) == expected(fresh, X86, OPTIONS)
+                assert compiled(machine) == expected(fresh, X86, options)
 
 
 # MCJIT and LLJIT: LLVM puts a trap (ud2) after a call that never returns only under TRAPS
@@ -345,14 +371,14 @@ AFTER = "define void @{0}_after() {{ ret void }}\n"
 TRAP = b"\x0f\x0b"
 
 
-def traps(engine: Any, name: str) -> bool:
-    """Whether the function that MCJIT made has a trap."""
-    address, end = (engine.get_function_address(each) for each in (name, f"{name}_after"))
+def traps(address_of: Callable[[str], int], name: str) -> bool:
+    """Whether the function has a trap; after it comes another one."""
+    address, end = address_of(name), address_of(f"{name}_after")
     assert 0 < end - address < 4096
     return TRAP in ctypes.string_at(address, end - address)
 
 
-@rows(("made_in", "order"), [({}, (0, 1, 0)), ({}, (1, 0, 1)), (TRAPS, (0, 1))])
+@rows(("made_in", "order"), [({}, (1, 0, 1)), (TRAPS, (0, 1))])
 def test_mcjit_compiles_under_the_values_of_the_scope_that_it_runs_in(
     made_in: Options, order: tuple[int, ...]
 ) -> None:
@@ -364,21 +390,14 @@ def test_mcjit_compiles_under_the_values_of_the_scope_that_it_runs_in(
             engine.add_module(binding.parse_assembly((NEVER + AFTER).format(name)))
             with OptionContext(TRAPS if inside else {}):
                 engine.finalize_object()
-            assert traps(engine, name) == bool(inside)
+            assert traps(engine.get_function_address, name) == bool(inside)
         bound = binding.create_context()
         OptionContext(TRAPS).bind(bound)
         engine.add_module(binding.parse_assembly((NEVER + AFTER).format("bound"), bound))
         engine.add_module(binding.parse_assembly((NEVER + AFTER).format("outside")))
         engine.finalize_object()
-        assert traps(engine, "bound")
-        assert not traps(engine, "outside")
-
-
-def linked(jit: Any, name: str) -> Any:
-    """A library of the two functions, in this order, which nothing has compiled yet."""
-    builder = binding.JITLibraryBuilder().add_ir((NEVER + AFTER).format(name)).add_current_process()
-    builder.export_symbol(name).export_symbol(f"{name}_after")
-    return builder.link(jit, name)
+        assert traps(engine.get_function_address, "bound")
+        assert not traps(engine.get_function_address, "outside")
 
 
 def test_lljit_compiles_under_the_values_of_the_scope_that_looks_up_wherever_it_was_made() -> None:
@@ -386,8 +405,9 @@ def test_lljit_compiles_under_the_values_of_the_scope_that_looks_up_wherever_it_
     both = OptionContext({**TRAPS, "no-trap-after-noreturn": True})
 
     def has_trap(jit: Any, name: str) -> bool:
-        tracker = linked(jit, name)
-        return TRAP in ctypes.string_at(tracker[name], tracker[f"{name}_after"] - tracker[name])
+        builder = binding.JITLibraryBuilder().add_ir((NEVER + AFTER).format(name)).add_current_process()
+        builder.export_symbol(name).export_symbol(f"{name}_after")
+        return traps(builder.link(jit, name).__getitem__, name)
 
     for made_in in (OptionContext({}), OptionContext(TRAPS), both):
         with made_in:

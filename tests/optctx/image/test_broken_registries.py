@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import ctypes
+import re
 import resource
 from collections.abc import Callable
 from typing import Any
 
-import llvmlite
 import pytest
 
 import optctx
@@ -16,11 +16,7 @@ from optctx.children.messages import address_space
 from optctx.errors import UnsupportedImageError
 from optctx.hosts.llvmlite import llvmlite_image
 from optctx.image.registry_reader import read_registry
-from tests.optctx.image.hand_made import (
-    MAPS,
-    Arena,
-    wild_words,
-)
+from tests.optctx.image.hand_made import MAPS, Arena, wild_words
 from tests.support.alone import alone
 from tests.support.library_code import changed_code
 from tests.support.rows import rows
@@ -40,14 +36,8 @@ def walked(map: int) -> tuple[str, list[str]]:
     return layout, sorted(name for name, _ in options)
 
 
-def store(at: int, word: int) -> None:
-    ctypes.c_uint64.from_address(at).value = word
-
-
-def refused(work: Callable[[], object], says: str) -> None:
-    with pytest.raises(MisfitError) as caught:
-        work()
-    assert says in str(caught.value)
+def place(address: int) -> ctypes.c_uint64:
+    return ctypes.c_uint64.from_address(address)
 
 
 @alone
@@ -60,14 +50,14 @@ def test_a_registry_of_each_layout_is_read_and_refused_with_any_of_its_words_wil
     refusals = 0
     limit()
     for at in arena.used():
-        was = ctypes.c_uint64.from_address(at).value
+        was = place(at).value
         for word in wild_words(arena)[::3] if at % 16 else wild_words(arena)[1::3]:
-            store(at, word)
+            place(at).value = word
             try:
                 walk_registry(map)
             except MisfitError as error:
                 refusals += "no layout that is known here" in str(error)
-        store(at, was)
+        place(at).value = was
     assert walked(map) == expected
     assert refusals > 400
 
@@ -76,51 +66,29 @@ def test_every_layout_that_is_known_is_made_by_hand_here() -> None:
     assert registry_layouts() == list(MAPS)
 
 
-class Registry:
-    """llvmlite's own, to be overwritten."""
-
-    def __init__(self) -> None:
-        self.image = llvmlite_image()
-        self.wild = wild_words(Arena())
-        found = read_registry(self.image)
-        self.map, self.offset = found.map, found.value_offset
-        self.options = {name: option for option in found.options for name in option.names}
-
-    def outcome(self, address: int, word: int) -> bool:
-        """Whether the registry is refused with this word there, which is put back."""
-        was = place(address).value
-        place(address).value = word
-        try:
-            read_registry(self.image)
-        except UnsupportedImageError as error:
-            if not str(error).startswith(self.image.path):
-                raise
-            return True
-        finally:
-            place(address).value = was
-        return False
-
-
-def place(address: int) -> ctypes.c_uint64:
-    return ctypes.c_uint64.from_address(address)
-
-
 @alone
-def test_the_class_of_an_option_is_proven_and_where_its_value_is() -> None:
-    its = Registry()
+def test_the_class_of_an_option_is_proven_and_attaching_is_one_error_that_changes_nothing() -> None:
+    """In memory that is whole again, everything works."""
+    image, nowhere = llvmlite_image(), wild_words(Arena())[-3]
+    found = read_registry(image)
 
     def of(kind: str, external: bool = False) -> Any:
-        types = ((option, option.type) for option in its.options.values())
+        types = ((option, option.type) for option in found.options)
         return next(each for each, type in types if (type.kind.name, type.external) == (kind, external))
 
-    nowhere = its.wild[-3]
-    text, numbers, chosen = of("string"), of("bits"), of("enumeration")
-    alias = next(option for option in its.options.values() if option.type.alias)
-    outside = of("boolean", external=True)
-
     def value(option: Any) -> int:
-        return option.address + its.offset
+        return int(option.address + found.value_offset)
 
+    def refused(use: Callable[[], object], words: str, address: int, word: int) -> None:
+        was, place(address).value = place(address).value, word
+        try:
+            with pytest.raises(UnsupportedImageError, match=words):
+                use()
+        finally:
+            place(address).value = was
+
+    text, numbers, chosen, outside = of("string"), of("bits"), of("enumeration"), of("boolean", external=True)
+    alias = next(option for option in found.options if option.type.alias)
     for address, word in [
         (text.address, nowhere),  # its virtual functions
         (text.address, place(numbers.address).value + 8),
@@ -130,21 +98,9 @@ def test_the_class_of_an_option_is_proven_and_where_its_value_is() -> None:
         (value(alias), nowhere),
         (value(outside), nowhere),
     ]:
-        assert its.outcome(address, word), (hex(address), hex(word))
-
-
-@alone
-def test_attaching_is_one_error_that_changes_nothing_and_works_when_the_memory_is_whole() -> None:
-    its = Registry()
-    table = place(its.map + 8).value
+        refused(lambda: read_registry(image), f"^{re.escape(image.path)}", address, word)
     for use in (optctx.registry, lambda: optctx.OptionContext(unroll_count=4), optctx.attach):
-        place(its.map + 8).value = its.wild[-3]
-        try:
-            with pytest.raises(UnsupportedImageError, match="nothing was changed") as caught:
-                use()
-        finally:
-            place(its.map + 8).value = table
-        assert f"llvmlite {llvmlite.__version__} (LLVM 22.1)" in str(caught.value)
+        refused(use, "nothing was changed", found.map + 8, nowhere)
         assert changed_code() == []
     with optctx.OptionContext(unroll_count=4):
         assert both() == (4, 4)

@@ -9,7 +9,6 @@ from __future__ import annotations
 import ctypes
 import pathlib
 import random
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
@@ -28,12 +27,12 @@ from optctx.arch import processor
 from optctx.image.loaded import Image
 from tests.support.audit import audit
 from tests.support.cpp_build import SHARED, compile_cpp
-from tests.support.processes import in_child, output_of
+from tests.support.processes import forked, in_child, output_of
 
 # As LLVM_BUILD_LLVM_DYLIB links; with callbacks that a compiler names otherwise; with libc++, as it may be,
 # without optimisation and without a build id.
-NO_ID = "-Wl,--build-id=none"
-LIBCXX = ("-DLIBCXX", NO_ID)
+LIBCXX = ("-DLIBCXX", "-Wl,--build-id=none")
+OTHER_LAYOUT = (*LIBCXX, "-DOTHER_LAYOUT")
 WAYS = (("-Wl,-Bsymbolic-functions",), ("-DIDLE_ELSEWHERE",), LIBCXX)
 STRIPPED = ((*WAYS[0], "-s"),)  # as distributions have them
 TEXTS = (
@@ -96,10 +95,10 @@ class Small:
 
 @pytest.fixture(scope="session", params=(*WAYS, *STRIPPED), ids=lambda way: " ".join(way) or "plain")
 def library(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
-    return small(tmp_path_factory.mktemp("small") / "libsmall.so", *request.param)
+    return built(tmp_path_factory.mktemp("small") / "libsmall.so", *request.param)
 
 
-def small(out: pathlib.Path, *flags: str) -> pathlib.Path:
+def built(out: pathlib.Path, *flags: str) -> pathlib.Path:
     """The library, built this way; "-s": without its symbol table."""
     compile_cpp("small_llvm.cpp", out, *SHARED, "-Wl,--build-id", *(flag for flag in flags if flag != "-s"))
     if "-s" in flags:
@@ -107,14 +106,15 @@ def small(out: pathlib.Path, *flags: str) -> pathlib.Path:
     return out
 
 
-def in_library(path: pathlib.Path, work: Callable[[Small], object]) -> None:
-    """Do it in a child of fork: a process can attach to eight images."""
-    in_child(lambda: work(Small(path)))
+# A process can attach to eight images: each test here has a child of fork.
 
 
-def test_each_kind_of_option_is_read_from_the_scope_of_its_thread(library: pathlib.Path) -> None:
-    def one(small: Small, seed: int) -> None:
-        draw = random.Random(seed)
+@forked
+def test_what_is_read_and_written_is_that_of_the_scope_of_its_thread(library: pathlib.Path) -> None:
+    small = Small(library)
+    registered = Values().context(small.image)
+
+    def read(draw: random.Random) -> None:
         for _ in range(50):
             count, location, own, first = (draw.randrange(1000) for _ in range(4))
             texts = tuple(draw.choice(TEXTS[1:7]) for _ in range(draw.randrange(4)))
@@ -127,20 +127,8 @@ def test_each_kind_of_option_is_read_from_the_scope_of_its_thread(library: pathl
                 assert context["own-text"] == values.own_text
                 assert context["own-texts"] == list(values.texts)
 
-    def work(small: Small) -> None:
-        with ThreadPoolExecutor(4) as pool:
-            list(pool.map(lambda seed: one(small, seed), range(8)))
-        assert small.seen() == str(Values())
-        assert not optctx.drift(small.image)
-
-    in_library(library, work)
-
-
-def test_what_the_library_writes_to_its_text_ends_with_the_scope(library: pathlib.Path) -> None:
-    """It assigns in place, frees the characters and takes others, or moves them."""
-
-    def one(small: Small, seed: int) -> None:
-        draw = random.Random(seed)
+    def write_texts(draw: random.Random) -> None:
+        """The library assigns in place, frees the characters and takes others, or moves them."""
         for given in TEXTS:
             values = Values(own_text=given)
             context = values.context(small.image)
@@ -152,135 +140,98 @@ def test_what_the_library_writes_to_its_text_ends_with_the_scope(library: pathli
                         write(written := draw.choice(TEXTS).encode())
                         assert small.seen() == str(Values(own_text=written.decode()))
 
-    def work(small: Small) -> None:
-        with ThreadPoolExecutor(4) as pool:
-            list(pool.map(lambda seed: one(small, seed), range(4)))
-        assert small.seen() == str(Values())
-
-    in_library(library, work)
-
-
-def test_what_the_library_writes_past_a_table_reaches_no_other_scope(library: pathlib.Path) -> None:
-    def one(small: Small, context: OptionContext, seed: int) -> None:
-        draw = random.Random(seed)
+    def write_past_a_table(draw: random.Random) -> None:
         for _ in range(50):
-            with context:
+            with registered:
                 assert small.seen() == str(Values())
                 small.library.set_numbers(count := draw.randrange(1000), first := draw.randrange(1000))
                 assert small.seen() == str(Values(count=count, first=first))
 
-    def work(small: Small) -> None:
-        context = Values().context(small.image)
+    for one in (read, write_texts, write_past_a_table):
         with ThreadPoolExecutor(4) as pool:
-            list(pool.map(lambda seed: one(small, context, seed), range(4)))
-        assert small.seen() == str(Values())
-        assert not optctx.drift(small.image)
-
-    in_library(library, work)
+            list(pool.map(one, map(random.Random, range(6))))
+        assert small.seen() == str(Values()), one
+    assert not optctx.drift(small.image)
 
 
-def in_libcxx(tmp_path: pathlib.Path, work: Callable[[Small], object]) -> None:
-    in_library(small(tmp_path / "libsmall.so", *LIBCXX), work)
+@forked
+def test_options_of_every_kind_have_their_values_or_are_refused(library: pathlib.Path) -> None:
+    small = Small(library)
+    options = registry(small.image)
+    # One that is read past a table alone.
+    assert {options[name].scope for name in ("first-of-table", "second-of-table")} == {"thread"}
+    with OptionContext({"second-of-table": 9}, image=small.image):
+        assert (small.seen(), small.seen(1).split()[3]) == (str(Values()), "9")
+    found = {name: (option.type, option.default, option.value) for name, option in options.items()}
+    assert found["own-text"] == ("string", Values.own_text, Values.own_text)
+    assert found["exported-text"] == ("string", "short", "short")
+    assert found["own-texts"] == ("list", [], [])
+    assert found["exported-location"] == ("uint", 2, 2)
+    with pytest.raises(OptctxError, match="value invalid for uint argument"):
+        OptionContext({"own-count": "many"}, image=small.image)
+    with pytest.raises(ProcessWideOptionError, match="setting it runs a callback"):
+        OptionContext({"with-callback": 7}, image=small.image)
 
 
+@forked
 def test_each_instruction_that_clang_reads_with_is_redirected(tmp_path: pathlib.Path) -> None:
-    def seen(small: Small) -> list[int]:
+    small = Small(built(tmp_path / "libsmall.so", *LIBCXX))
+
+    def seen() -> list[int]:
         found = (ctypes.c_uint * 11)()
         small.library.instructions_seen(found)
         return list(found)
 
     def expected(count: int) -> list[int]:
         low = count & 255
-        flags = [low == 40, bool(low & 8), count < 100_000]
-        return [
-            *map(int, flags),
-            low,
-            count,
-            count,
-            count,
-            (1 - count) % 2**32,
-            count,
-            count,
-            (100_000 * count) % 2**32,
-        ]
+        flags = [int(low == 40), int(bool(low & 8)), int(count < 100_000)]
+        return [*flags, low, *[count] * 3, (1 - count) % 2**32, *[count] * 2, (100_000 * count) % 2**32]
 
-    def one(small: Small, count: int) -> None:
+    def one(count: int) -> None:
         with OptionContext({"read-by-every-instruction": count}, image=small.image):
-            assert seen(small) == expected(count)
+            assert seen() == expected(count)
 
-    def work(small: Small) -> None:
-        with audit(small.image) as found, ThreadPoolExecutor(4) as pool:
-            list(pool.map(lambda count: one(small, count), (0, 8, 40, 255, 99_999, 100_000, 2**31 - 1)))
-        assert found.accesses == []
-        assert found.regions > 5
-        assert seen(small) == expected(40)
-
-    in_libcxx(tmp_path, work)
+    with audit(small.image) as found, ThreadPoolExecutor(4) as pool:
+        list(pool.map(one, (0, 8, 40, 255, 99_999, 100_000, 2**31 - 1)))
+    assert found.accesses == []
+    assert found.regions > 5
+    assert seen() == expected(40)
 
 
+@forked
 def test_what_options_of_libcxx_share_lives_as_long_as_one_refers_to_it(tmp_path: pathlib.Path) -> None:
-    def pattern(small: Small) -> str:
-        small.library.pattern_seen.restype = ctypes.c_char_p
-        found: bytes = small.library.pattern_seen()
-        return found.decode()
+    small = Small(built(tmp_path / "libsmall.so", *LIBCXX))
+    pattern = small.library.pattern_seen
+    pattern.restype = ctypes.c_char_p
 
-    def one(small: Small, text: str) -> None:
+    def one(text: str) -> None:
         context = OptionContext({"remarks": text}, image=small.image)
         for _ in range(20):
             with context:
-                assert pattern(small) == text
+                assert pattern() == text.encode()
                 with OptionContext({"own-count": 5}, image=small.image):
-                    assert pattern(small) == text
+                    assert pattern() == text.encode()
 
-    def work(small: Small) -> None:
-        with ThreadPoolExecutor(4) as pool:
-            list(pool.map(lambda text: one(small, text), TEXTS))
-        assert pattern(small) == ""
-        assert small.library.patterns_alive() == len(TEXTS), "no entry frees one, or makes one"
-
-    in_libcxx(tmp_path, work)
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(one, TEXTS))
+    assert pattern() == b""
+    assert small.library.patterns_alive() == len(TEXTS), "no entry frees one, or makes one"
 
 
+@forked
 def test_a_libcxx_whose_strings_have_another_layout_is_refused(tmp_path: pathlib.Path) -> None:
     """As libc++ can be built: the characters first, and twice their number last."""
-    path = small(tmp_path / "libsmall.so", *LIBCXX, "-DOTHER_LAYOUT")
-
-    def work() -> None:
-        ctypes.CDLL(str(path))
-        with pytest.raises(UnsupportedImageError, match="is not laid out as libc\\+\\+'s are by default"):
-            optctx.attach(image=loaded_image(path))
-
-    in_child(work)
-
-
-def test_options_of_every_kind_have_their_values_or_are_refused(library: pathlib.Path) -> None:
-    def work(small: Small) -> None:
-        options = registry(small.image)
-        # One that is read past a table alone.
-        assert {options[name].scope for name in ("first-of-table", "second-of-table")} == {"thread"}
-        with OptionContext({"second-of-table": 9}, image=small.image):
-            assert (small.seen(), small.seen(1).split()[3]) == (str(Values()), "9")
-        found = {name: (option.type, option.default, option.value) for name, option in options.items()}
-        assert found["own-text"] == ("string", Values.own_text, Values.own_text)
-        assert found["exported-text"] == ("string", "short", "short")
-        assert found["own-texts"] == ("list", [], [])
-        assert found["exported-location"] == ("uint", 2, 2)
-        with pytest.raises(OptctxError, match="value invalid for uint argument"):
-            OptionContext({"own-count": "many"}, image=small.image)
-        with pytest.raises(ProcessWideOptionError, match="setting it runs a callback"):
-            OptionContext({"with-callback": 7}, image=small.image)
-
-    in_library(library, work)
+    with pytest.raises(UnsupportedImageError, match="is not laid out as libc\\+\\+'s are by default"):
+        Small(built(tmp_path / "libsmall.so", *OTHER_LAYOUT))
 
 
 def test_a_library_without_a_build_id_that_was_replaced_is_refused(tmp_path: pathlib.Path) -> None:
     """Its file tells of another layout. As it was, it is known by its content."""
-    path, other = small(tmp_path / "libsmall.so", NO_ID), small(tmp_path / "other.so", *LIBCXX)
+    path, other = built(tmp_path / "libsmall.so", *LIBCXX), built(tmp_path / "other.so", *OTHER_LAYOUT)
 
     def known() -> None:
         ctypes.CDLL(str(path)), ctypes.CDLL(str(other))
-        first, second = loaded_image(path), loaded_image(other)
-        assert len({first.build_id, second.build_id}) == 2
+        assert loaded_image(path).build_id != loaded_image(other).build_id
 
     def replaced() -> None:
         ctypes.CDLL(str(path))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 import pathlib
-from collections.abc import Callable
 from contextvars import copy_context
 from functools import partial
 from typing import Any, NamedTuple
@@ -21,7 +20,6 @@ from optctx.image.loaded import Image
 from tests.support.alone import alone
 from tests.support.bare_llvm import BareLlvm
 from tests.support.cpp_build import SHARED, compile_cpp
-from tests.support.processes import in_child
 from tests.support.scopes import in_threads, running, unrolled, unrolled_by_llvmlite
 
 Digests = dict[str, dict[str, str]]
@@ -34,15 +32,6 @@ class Two(NamedTuple):
     own: Engine
     second: BareLlvm
     first: BareLlvm
-
-
-Part = Callable[[Two, Digests], None]
-
-
-def attach_two(copy: pathlib.Path) -> Two:
-    """Attach to the copy, then to llvmlite's LLVM."""
-    second = BareLlvm(copy)  # loads it
-    return Two(attach(loaded_image(copy)), attach(), second, BareLlvm(ffi.lib._name))
 
 
 def context_of(engine: Engine, *arguments: str, **more: Any) -> OptionContext:
@@ -60,21 +49,12 @@ def each_image_has_an_engine_of_its_own(two: Two, expected: Digests) -> None:
     other, own, second, first = two
     assert (other.index, own.index) == (0, 1), "in the order in which they were attached"
     assert [engine.index for engine in engines()] == [0, 1]
-    assert attach() is own
-    assert attach(other.image) is other
-    assert attached(other.image) is other
-    assert other.image.path == second.path
-    assert own.image.path == ffi.lib._name
+    assert attached() is attach() is own, "the default, however it was attached"
+    assert attached(other.image) is attach(other.image) is other
     assert [each["path"] for each in optctx.info()["images"]] == [second.path, ffi.lib._name]
     assert other.options["unroll-count"].address != own.options["unroll-count"].address
     assert second.digests() == first.digests() == expected[""], "attaching changes nothing"
-
-
-@alone
-def test_llvmlites_image_is_the_default_however_it_is_attached() -> None:
-    engine = attach(loaded_image(ffi.lib._name))
-    assert attached() is attach() is engine
-    with OptionContext(unroll_count=4, base=optctx.current(engine.image)):
+    with context_of(own, "-unroll-count=4"):
         assert unrolled_by_llvmlite() == 4
 
 
@@ -83,8 +63,12 @@ def a_task_takes_its_scopes_of_both_images_along(two: Two, expected: Digests, fo
     other, own, second, first = two
     follows = follows and not _native.watch_context_switches()
 
+    def value(llvm: BareLlvm) -> str:
+        found = llvm.digests()
+        return next(argument for argument, each in expected.items() if each == found)
+
     def values() -> list[str]:
-        return [next(a for a, all in expected.items() if all == llvm.digests()) for llvm in (first, second)]
+        return [value(first), value(second)]
 
     scope, three = (context_of(own, f"-unroll-count={count}") for count in (2, 3))
     four, five = (context_of(other, f"-unroll-count={count}") for count in (4, 5))
@@ -138,7 +122,7 @@ def detaching_from_one_image_leaves_the_other_attached(two: Two, expected: Diges
         assert second.digests() == expected["-unroll-count=2"]
 
 
-def cpp_code_names_the_image_that_it_means(two: Two, expected: Digests) -> None:
+def cpp_code_names_the_image_that_it_means(two: Two) -> None:
     other, own, second, first = two
     cpp = ctypes.CDLL(str(pathlib.Path(second.path).with_name("lookups.so")))
     for name in ("look_up_at", "look_up_in_scope_at", "look_up"):
@@ -157,21 +141,15 @@ def cpp_code_names_the_image_that_it_means(two: Two, expected: Digests) -> None:
     assert cpp.look_up_at(its, b"unroll-count") == b"=0"
 
 
-PARTS: tuple[Part, ...] = (
-    each_image_has_an_engine_of_its_own,
-    detaching_from_one_image_leaves_the_other_attached,
-    cpp_code_names_the_image_that_it_means,
-    partial(a_task_takes_its_scopes_of_both_images_along, follows=False),
-    partial(a_task_takes_its_scopes_of_both_images_along, follows=True),
-)
-
-
 @alone
 def test_two_images_in_one_process(copy: pathlib.Path, second_digests: Digests) -> None:
-    """Each part in a child of a process that has attached to both."""
-    two = attach_two(copy)
-    for part in PARTS:
-        in_child(partial(part, two, second_digests))
+    second, first = BareLlvm(copy), BareLlvm(ffi.lib._name)  # loads the copy
+    two = Two(attach(loaded_image(copy)), attach(loaded_image(ffi.lib._name)), second, first)
+    each_image_has_an_engine_of_its_own(two, second_digests)
+    cpp_code_names_the_image_that_it_means(two)
+    for follows in (False, True):
+        a_task_takes_its_scopes_of_both_images_along(two, second_digests, follows)
+    detaching_from_one_image_leaves_the_other_attached(two, second_digests)
 
 
 @alone

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import pathlib
 import shutil
+import struct
 import subprocess
 from collections.abc import Callable
 from typing import Any
@@ -44,10 +45,12 @@ def compared(path: pathlib.Path, other: pathlib.Path, check: Callable[[Image, Im
 @pytest.fixture(scope="module")
 def small(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
     out = tmp_path_factory.mktemp("small") / "libsmall.so"
-    return compile_cpp("small_llvm.cpp", out, *SHARED, "-Wl,--build-id")
+    return compile_cpp("small_llvm.cpp", out, *SHARED, "-Wl,--build-id", "-DIDLE_ELSEWHERE")
 
 
-def test_a_stripped_library_proves_what_its_symbols_say(small: pathlib.Path, tmp_path: pathlib.Path) -> None:
+def test_a_stripped_library_proves_what_its_symbols_say_or_refuses_it_by_name(
+    small: pathlib.Path, tmp_path: pathlib.Path
+) -> None:
     def check(named: Image, stripped: Image) -> None:
         assert (named.is_stripped, stripped.is_stripped) == (False, True)
         claims, all_claims = claims_of(stripped), claims_of(named)
@@ -62,6 +65,15 @@ def test_a_stripped_library_proves_what_its_symbols_say(small: pathlib.Path, tmp
         with optctx.OptionContext({"remarks": "inline"}, image=stripped):
             assert pattern_seen() == b"inline"
         assert pattern_seen() == b""
+        assert registry(named)["own-location"].scope == "thread"
+        for name, why in (
+            ("part-of-pair", "nothing proves that its Option object is no part of another one"),
+            ("own-location", "has no name in the library"),
+        ):
+            with pytest.raises(ProcessWideOptionError, match=why):
+                optctx.OptionContext({name: 1}, image=stripped)
+        missing = optctx.info(stripped)["images"][0]["unavailable"]
+        assert {"contexts bound to LLVMContexts", "debug output for one thread"} <= missing.keys()
 
     compared(small, strip(small, tmp_path / "stripped.so"), check)
 
@@ -98,39 +110,36 @@ def build_id_of(path: pathlib.Path) -> str:
     return loaded_image(path).build_id
 
 
-def test_what_nothing_proves_is_refused_by_name(small: pathlib.Path, tmp_path: pathlib.Path) -> None:
-    def check(named: Image, stripped: Image) -> None:
-        assert registry(named)["own-location"].scope == "thread"
-        for name, why in (
-            ("part-of-pair", "nothing proves that its Option object is no part of another one"),
-            ("own-location", "has no name in the library"),
-        ):
-            with pytest.raises(ProcessWideOptionError, match=why):
-                optctx.OptionContext({name: 1}, image=stripped)
-        missing = optctx.info(stripped)["images"][0]["unavailable"]
-        assert {"contexts bound to LLVMContexts", "debug output for one thread"} <= missing.keys()
-
-    compared(small, strip(small, tmp_path / "stripped.so"), check)
+def pack_pointers(path: pathlib.Path) -> None:
+    """Say of a section that it has packed pointers, as linkers write them if they are told to."""
+    content = bytearray(path.read_bytes())
+    (sections,), (count,) = (
+        struct.unpack_from(form, content, at) for form, at in (("<Q", 0x28), ("<H", 0x3C))
+    )
+    kinds = [sections + 64 * number + 4 for number in range(count)]
+    strings = 1, 0x30  # PROGBITS; MERGE, STRINGS
+    [comment] = [at for at in kinds if struct.unpack_from("<IQ", content, at) == strings]
+    struct.pack_into("<I", content, comment, 19)
+    path.write_bytes(content)
 
 
-@pytest.mark.parametrize(
-    ("change", "why"),
-    [
-        (("--strip-all", "-R", ".eh_frame_hdr"), "without exported symbols"),
-        (("--rename-section", ".fini=.text.fini"), "has code outside .text"),
-    ],
-    ids=["no functions", "other code"],
-)
-def test_a_library_whose_code_is_not_all_known_is_refused(
-    small: pathlib.Path, tmp_path: pathlib.Path, change: tuple[str, ...], why: str
+def test_a_library_in_which_references_to_options_would_not_be_found_is_refused(
+    small: pathlib.Path, tmp_path: pathlib.Path
 ) -> None:
     copied, changed = shutil.copy(small, tmp_path / "copy.so"), tmp_path / "changed.so"
-    subprocess.run(["objcopy", *change, small, changed], check=True)
     ctypes.CDLL(str(copied))
     base = loaded_image(copied).base
-    changed.rename(copied)
-    with pytest.raises(MisfitError, match=why):
-        Library(str(copied), base)
+    for change, why in (
+        ("--strip-all -R .eh_frame_hdr", "without exported symbols"),
+        ("--rename-section .fini=.text.fini", "has code outside .text"),
+        ("", "has pointers that are packed"),
+    ):
+        subprocess.run(["objcopy", *change.split(), small, changed], check=True)
+        if not change:
+            pack_pointers(changed)
+        changed.rename(copied)
+        with pytest.raises(MisfitError, match=why):
+            Library(str(copied), base)
 
 
 # Tracing

@@ -9,5 +9,5 @@ from tests.support.own_llvm import PARTS, link
 
 @pytest.fixture(scope="session")
 def library() -> str:
-    """An LLVM with one target."""
-    return link("-Wl,--build-id", *PARTS, "x86")
+    """An LLVM with two targets."""
+    return link("-Wl,--build-id", *PARTS, "x86", "nvptx")

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import pathlib
+import re
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -26,11 +27,6 @@ LIBRARIES = [path for path in os.environ.get("OPTCTX_LIBCXX_LLVMS", "").split(os
     for path in sorted(pathlib.Path(sys.prefix, "lib").glob("libLLVM.so.*"))
     if list(path.parent.glob("*/libc++.so.1.0"))
 ]
-with_each = pytest.mark.parametrize(
-    "library",
-    LIBRARIES
-    or [pytest.param("", marks=pytest.mark.skip("needs a libLLVM with libc++ (PyPI: karellen-llvm-core)"))],
-)
 SETS = (
     (),
     ("-unroll-count=4",),
@@ -56,25 +52,26 @@ def test_what_lies_beside_a_library_without_the_name_that_it_needs_is_loaded(tmp
     over = build(far / "libover.so.1.0", "int under(); int over(); int over() { return under(); }", under)
     build(library, "int over(); int top(); int top() { return over(); }", over)
 
-    def said() -> str:
-        with pytest.raises(OptctxError) as raised:
+    def refused(words: str) -> None:
+        with pytest.raises(OptctxError, match=re.escape(words)):
             libllvm.open(library)
-        return str(raised.value)
 
-    missing = (
-        "it needs {}, which the loader does not find, nor is it beside it; put it into {}, or name its folder"
-    )
-    assert missing.format("libover.so.1", tmp_path) in said()
+    refused("it needs libover.so.1, which the loader does not find")
     pathlib.Path(over).rename(tmp_path / "libover.so.1.0")
-    assert missing.format("libunder++.so.1", tmp_path) in said()
+    refused("it needs libunder++.so.1, which the loader does not find")
     pathlib.Path(under).rename(tmp_path / "lib" / "libunder++.so.1.7")
-    assert "it does not export LLVM-C, of LLVM 16 or newer" in said()
+    refused("it does not export LLVM-C")
 
 
-@with_each
+@pytest.mark.parametrize(
+    "library",
+    LIBRARIES
+    or [pytest.param("", marks=pytest.mark.skip("needs a libLLVM with libc++ (PyPI: karellen-llvm-core)"))],
+)
 @forked
-def test_scopes_reach_it_as_fresh_processes_have_it(library: str) -> None:
-    image = libllvm.open(library).image
+def test_scopes_and_bindings_reach_it_as_fresh_processes_have_it(library: str) -> None:
+    llvm = libllvm.open(library)
+    image = llvm.image
     options = registry(image)
     refused = [name for name, option in options.items() if option.scope == "process"]
     assert len(refused) < 0.03 * len(options), refused
@@ -96,18 +93,12 @@ def test_scopes_reach_it_as_fresh_processes_have_it(library: str) -> None:
     with audit(image) as found, OptionContext.from_args(SETS[-1], image=image):
         compile_job(jobs[0])
     assert found.accesses == []
-
-
-@with_each
-@forked
-def test_a_bound_llvm_context_ends_with_its_binding(library: str) -> None:
-    """Its destructor is put into every caller."""
-    llvm = libllvm.open(library)
+    # The destructor of an LLVMContext is put into every caller.
     module = llvm.parse(COUNTED)
-    OptionContext(unroll_count=4, image=llvm.image).bind(module.context_address)
+    OptionContext(unroll_count=4, image=image).bind(module.context_address)
     llvm.run_passes(module, "function(loop-unroll)")
     assert str(module).count("store volatile") == 4
     with pytest.raises(optctx.ScopeError, match="bound to 1 LLVMContext"):
-        optctx.detach(llvm.image)
+        optctx.detach(image)
     module.close()
-    optctx.detach(llvm.image)
+    optctx.detach(image)

@@ -12,7 +12,7 @@ from optctx.compiling import FreshProcess, Job
 from optctx.engine.attach import attach
 from optctx.libllvm import TargetMachine
 from tests.support.ir_texts import COUNTED
-from tests.support.own_llvm import OTHER, link, needs_archives
+from tests.support.own_llvm import needs_archives
 from tests.support.processes import forked
 
 EMPTY = "define void @f() {\n ret void\n}"
@@ -65,11 +65,11 @@ def test_a_machine_has_the_values_in_force_where_it_is_used(
 
 
 @forked
-def test_a_machine_whose_data_layout_would_differ_is_refused() -> None:
+def test_a_machine_whose_data_layout_would_differ_is_refused(library: str) -> None:
     """LLVM's function is inline, so nothing tells who asks for it the layout of the values in force. The one
     that makes the options of machines is inline here, too: those of an older machine are not known.
     """
-    llvm = libllvm.open(link(*OTHER))
+    llvm = libllvm.open(library)
     make = partial(llvm.target_machine, "nvptx64-nvidia-cuda", "sm_50")
     old, older, short = make(), make(), OptionContext(nvptx_short_ptr=True, image=llvm.image)
     machine = make()

@@ -1,12 +1,10 @@
-"""What LLVM copies into a static variable at first use has the value of each scope, or is refused."""
+"""What LLVM copies into a static variable at first use has the value of each scope."""
 
 from __future__ import annotations
 
 import pathlib
 
-import pytest
-
-from optctx import OptionContext, ProcessWideOptionError
+from optctx import OptionContext
 from optctx.compiling import FreshProcess, Job, compile_job
 from tests.support.alone import alone
 from tests.support.ir_texts import X86
@@ -28,11 +26,3 @@ def test_each_scope_has_a_copy_of_its_own_and_the_first_one_leaves_nothing_behin
         with OptionContext({option: value}):
             assert compile_job(job).ir == right[value]
         assert compile_job(job).ir == right[0]
-
-
-@pytest.mark.parametrize(
-    "name", ["exec-on-ir-change", "print-changed-diff-path", "print-changed-dot-path", "filter-passes"]
-)
-def test_a_copy_that_cannot_be_one_of_many_is_refused(name: str) -> None:
-    with pytest.raises(ProcessWideOptionError, match="LLVM copies it for good, at first use"):
-        OptionContext({name: "x"})

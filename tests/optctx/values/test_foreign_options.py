@@ -2,26 +2,53 @@
 
 from __future__ import annotations
 
+import _ctypes
+import ctypes
 import pathlib
+from ctypes import c_char, c_uint, c_uint16, c_uint64, c_void_p
 
 import pytest
 
 from optctx import OptionContext, current, drift, registry
+from optctx._native import read_words
 from optctx.errors import UnknownOptionError
+from optctx.hosts.llvmlite import llvmlite_image
+from optctx.image.registry_reader import read_registry
 from tests.support.alone import alone
-from tests.support.cpp_build import SHARED, Build
-from tests.support.foreign_options import NAME, ForeignLibrary
+from tests.support.cpp_build import SHARED, compile_cpp
 from tests.support.native_interface import NativeScope
-from tests.support.processes import forked
 from tests.support.scopes import four, set_option, unrolled
 
-pytestmark = pytest.mark.usefixtures("attached")
+NAME = "foreign-count"
+NOT_REGISTERED = 0x4000  # a bit of an option's flags, inverted
 
 
-@pytest.fixture
-def library(build: Build) -> pathlib.Path:
-    # With unique symbols it could not be unloaded.
-    return build("foreign_option.cpp", *SHARED, "-fno-gnu-unique")
+class ForeignLibrary:
+    """A library with a cl::opt<unsigned> of its own, as a plugin has it: a copy of LLVM's `unroll-count`."""
+
+    def __init__(self, folder: pathlib.Path) -> None:
+        source, image = folder / "foreign.cpp", llvmlite_image()
+        source.write_text('extern "C" { alignas(16) unsigned char option[1024]; }')
+        path = compile_cpp(source, folder / "libforeign.so", *SHARED)
+        self._library, self._name = ctypes.CDLL(str(path)), ctypes.create_string_buffer(NAME.encode())
+        self._at = ctypes.addressof(c_char.in_dll(self._library, "option"))
+        self._add = ctypes.CFUNCTYPE(None, c_void_p)(image.symbol("_ZN4llvm2cl6Option11addArgumentEv") or 0)
+        found = read_registry(image)
+        model = next(option for option in found.options if option.name == "unroll-count")
+        words = (c_uint64 * ((model.size or 0) // 8)).from_address(self._at)
+        for at, word in enumerate(read_words(model.address, len(words))):
+            inside = 0 <= word - model.address < ctypes.sizeof(words)
+            words[at] = word - model.address + self._at if inside else word
+        words[2], words[3] = ctypes.addressof(self._name), len(NAME)
+        c_uint16.from_address(self._at + 0x0A).value &= ~NOT_REGISTERED
+        self.value = c_uint.from_address(self._at + found.value_offset)
+
+    def register(self) -> None:
+        self._add(self._at)
+
+    def unload(self) -> None:
+        """Whatever LLVM has of it: its map leads to memory that is not there any more."""
+        _ctypes.dlclose(self._library._handle)
 
 
 def check_refused(why: str) -> None:
@@ -38,32 +65,20 @@ def check_refused(why: str) -> None:
         assert (unrolled(), current()["unroll-count"]) == (4, 4)
 
 
-REGISTERED = (
-    rf"'{NAME}' is no option of libllvmlite.so: libforeign_option.so registered it, .* "
-    rf"with llvmlite.binding.set_option\('', '-{NAME}=...'\)"
-)
-UNKNOWN = f"no LLVM option is called '{NAME}' among the"
-
-
-@forked
-def test_an_option_that_is_registered_after_attaching(library: pathlib.Path) -> None:
-    names = set(registry())
-    foreign = ForeignLibrary(library)
+@pytest.mark.parametrize("attached_before", [False, True])
+@alone
+def test_an_option_of_another_library_is_refused_and_unknown_when_that_is_gone(
+    tmp_path: pathlib.Path, attached_before: bool
+) -> None:
+    foreign = ForeignLibrary(tmp_path)
+    names = set(registry()) if attached_before else set()
     foreign.register()
-    check_refused(REGISTERED)
-    assert set(registry()) == names
+    check_refused(
+        rf"'{NAME}' is no option of libllvmlite.so: libforeign.so registered it, .* "
+        rf"with llvmlite.binding.set_option\('', '-{NAME}=...'\)"
+    )
+    assert not names or set(registry()) == names
     set_option(NAME, "9")  # as the message says
-    assert foreign.read() == 9
-    check_refused(REGISTERED)
-    foreign.remove()
-    check_refused(UNKNOWN)
-
-
-@alone  # in this process it may be loaded twice
-def test_a_library_that_was_unloaded_leaves_nothing_that_is_read(library: pathlib.Path) -> None:
-    """LLVM's map leads to memory that is not there any more, as stock LLVM's does after dlclose."""
-    foreign = ForeignLibrary(library)
-    foreign.register()
-    check_refused(REGISTERED)
+    assert foreign.value.value == 9
     foreign.unload()
-    check_refused(UNKNOWN)
+    check_refused(f"no LLVM option is called '{NAME}' among the")

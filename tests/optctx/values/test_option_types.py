@@ -8,18 +8,11 @@ import pytest
 
 from optctx import OptionContext, registry
 from optctx.compiling import FreshProcess, Job, compile_job
+from optctx.process import set_process_options
+from tests.support.alone import alone
 from tests.support.ir_texts import CALLS, SCALE, X86
 from tests.support.scopes import scoped
 
-SELECT = """
-define i32 @select(i32 %a, ptr %p) {
-  %large = icmp sgt i32 %a, 5
-  %chosen = select i1 %large, i32 3, i32 %a
-  %value = load i32, ptr %p
-  %sum = add i32 %value, %chosen
-  ret i32 %sum
-}
-"""
 COPY = """
 declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
 define void @copy(ptr %to, ptr %from) {
@@ -34,18 +27,8 @@ define i1 @checked() {
   ret i1 %allowed
 }
 """
-SANITIZED = """
-define i32 @sanitized(ptr %at) sanitize_address {
-  %value = load i32, ptr %at
-  ret i32 %value
-}
-"""
-INDIRECT = """
-define void @indirect(ptr %function) {
-  call void %function()
-  ret void
-}
-"""
+SANITIZED = "define i32 @f(ptr %at) sanitize_address {\n %value = load i32, ptr %at\n ret i32 %value\n}\n"
+INDIRECT = "define void @f(ptr %function) {\n call void %function()\n ret void\n}\n"
 PAIR = "define i32 @f(i32 %x) {\n ret i32 %x\n}\ndefine i32 @g(i32 %x) {\n ret i32 %x\n}\n"
 
 
@@ -84,7 +67,7 @@ def passes(ir: str, pipeline: str) -> Job:
 
 CASES = [
     Case("bool", "-vectorize-loops=false", assembly(SCALE), value=False),
-    Case("boolOrDefault", "-fast-isel=true", assembly(SELECT), value=True),
+    Case("boolOrDefault", "-fast-isel=true", assembly(SCALE), value=True),
     Case("int", "-inline-threshold=0", assembly(CALLS), value=0),
     Case("uint", "-unroll-count=7", assembly(SCALE), value=7),
     Case(
@@ -100,7 +83,7 @@ CASES = [
         "-asan-memory-access-callback-prefix=__mine_ -asan-instrumentation-with-call-threshold=0",
         passes(SANITIZED, "asan"),
     ),
-    Case("enum", "-x86-asm-syntax=intel", assembly(SELECT), value="intel"),
+    Case("enum", "-x86-asm-syntax=intel", assembly(SCALE), value="intel"),
     Case("list", "-internalize-public-api-list=f,g", passes(PAIR, "internalize"), value=["f", "g"]),
     Case(
         "other",
@@ -134,9 +117,9 @@ def test_an_override_changes_the_code_as_it_does_in_a_fresh_process(fresh: Fresh
 def test_bits_change_what_llvm_says(fresh: FreshProcess, capfd: pytest.CaptureFixture[str]) -> None:
     # pgo-analysis-map, the only one, adds to a section that llvmlite cannot ask for; without it LLVM warns.
     assert [option.name for option in registry().values() if option.type == "bits"] == ["pgo-analysis-map"]
-    job = assembly(SELECT, options=("-pgo-analysis-map=bb-freq,br-prob",))
+    job = assembly(SCALE, options=("-pgo-analysis-map=bb-freq,br-prob",))
     wanted = fresh.compile(job)
-    assert "pgo-analysis-map is enabled for function select but it does not have labels" in wanted.stderr
+    assert "pgo-analysis-map is enabled for function scale but it does not have labels" in wanted.stderr
     assert scoped(job) == wanted
     assert capfd.readouterr().err == wanted.stderr
     assert compile_job(job) == fresh.compile(replace(job, options=()))
@@ -150,3 +133,23 @@ def test_every_type_and_storage_that_can_be_scoped_is_covered_here() -> None:
     beside = {"debug", "debug-only"}  # test_debug_types.py
     others = {option.storage for option in scopable if option.name not in beside}
     assert {case.storage for case in CASES} == others
+
+
+# What several names, choices and elements of an option are given.
+SEVERAL = [f"-regbankselect-{mode}" for mode in ("fast", "greedy", "fast")]
+SEVERAL += [f"-aarch64-{name}-hazard-size={n}" for n, name in enumerate(("streaming", "stack", "streaming"))]
+SEVERAL += ["-print-after=a", "-print-before=b", "-print-after=c"]
+
+
+@alone
+def test_the_last_occurrence_counts_among_all_names_of_an_option_as_in_llvms_own_parser() -> None:
+    known = [each for each in SEVERAL if each[1:].partition("=")[0] in registry()]
+    context = OptionContext.from_args(known)
+    keywords = OptionContext(
+        {"regbankselect-fast": True, "regbankselect-greedy": True}, regbankselect_fast=True
+    )
+    set_process_options(known)
+    for name in (each[1:].partition("=")[0] for each in known):
+        assert context[name] == registry()[name].value, name
+    assert keywords["regbankselect-fast"] == context["regbankselect-fast"]
+    assert context["print-after"] == ["a", "c"]

@@ -27,20 +27,15 @@ def test_states_are_equal_that_llvm_treats_alike() -> None:
     assert State(math.nan, 0) == State(math.nan, 0)
     assert State(0.0, 0) != State(-0.0, 0)
     assert State(None, 1, readable=False) != State(None, 2, readable=False), "all that shows of a change"
-    assert hash(State(["a"], 1)) == hash(State(["a"], 3))
-    assert len({State(4, 1), State(4, 2), State(math.nan, 0), State(math.nan, 0)}) == 2
+    assert len({State(["a"], 1), State(["a"], 3), State(math.nan, 0), State(math.nan, 0)}) == 2
 
 
 @rows(
     ("value", "text"),
     [
         (None, "None"),
-        (True, "True"),
-        (0.1, "0x1.999999999999ap-4"),
-        (math.nan, "nan"),
         ("it's", '"it\'s"'),
-        (["a", "b, c"], "['a', 'b, c']"),
-        ([1.5, 2], "[0x1.8000000000000p+0, 2]"),
+        ([1.5, 2, math.nan, "b, c"], "[0x1.8000000000000p+0, 2, nan, 'b, c']"),
     ],
 )
 def test_the_texts_of_states_never_change(value: Value, text: str) -> None:
