@@ -98,7 +98,7 @@ def _prepared() -> None:
 
 
 def _answer(_: None, key: Key) -> _Answer:
-    """In a child, where also what a bisection prints is not seen."""
+    """In a child."""
     for name, text in key:
         binding.set_option("", f"-{name}={text}")
     return _Answer(compile_job(JOB), by_llvmlite())

@@ -72,14 +72,8 @@ class Program(NamedTuple):
 
 def described(program: Program) -> str:
     """The program in lines."""
-    lines = [f"drift {program.drift}", f"outside {program.outside}"]
-    lines += [f"context {number}: {context}" for number, context in enumerate(program.contexts)]
+    lines = [f"drift {program.drift}", f"outside {program.outside}", *map(str, program.contexts)]
     for number, steps in enumerate(program.rounds):
         for thread, own in enumerate(steps):
-            lines += [f"round {number}, thread {thread}: {_words(step)}" for step in own]
+            lines += [f"round {number}, thread {thread}: {step}" for step in own]
     return "\n".join(lines)
-
-
-def _words(step: Step) -> str:
-    fields = [f"{name}={value!r}" for name, value in step._asdict().items() if value not in ("", -1, ())]
-    return " ".join([step.action, *fields[1:]])
