@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from optctx.compiling import FreshProcess, Job
 from optctx.engine.attach import attach
-from tests.support.ir_texts import CALLS, X86
+from tests.support.ir_texts import X86
 
 # What does not change in the loop is taken out of it.
 INVARIANT = """
@@ -33,8 +33,6 @@ done:
 
 PLAIN = Job(INVARIANT, "function(loop-simplify,loop-mssa(licm))", triple=X86, emit="ir")
 DEBUGGED = replace(PLAIN, options=("-debug",))
-OTHER = Job(CALLS, triple=X86)  # -O3 and an object
-TIMES = 30
 
 
 def printed(work: Callable[[], object]) -> list[str]:
@@ -61,11 +59,7 @@ def of_the_pass(found: list[str]) -> list[str]:
     return [line for line in found if line.startswith("LICM")]
 
 
-def debugged_by(*options: str) -> Job:
-    return replace(PLAIN, options=options)
-
-
 def told(fresh: FreshProcess, *options: str) -> list[str]:
     """What a fresh process prints, but for the command line that it gave to LLVM."""
-    found = fresh.compile(debugged_by(*options)).stderr.splitlines()
+    found = fresh.compile(replace(PLAIN, options=options)).stderr.splitlines()
     return [line for line in found if not line.startswith("Args: ")]

@@ -13,35 +13,17 @@ from typing import Any
 
 import pytest
 
-from optctx import (
-    OptionContext,
-    OptionValueError,
-    current,
-    drift,
-    registry,
-)
+from optctx import OptionContext, OptionValueError, current, drift, registry
 from optctx._native import read_words, storage_shown
 from optctx.compiling import FreshProcess, Job, compile_job
 from optctx.engine.attach import attach
-from tests.support.debug_output import (
-    OTHER,
-    PLAIN,
-    TIMES,
-    flag,
-    printed,
-    told,
-)
-from tests.support.ir_texts import COUNTED, UNROLL, X86
+from tests.support.debug_output import PLAIN, flag, printed, told
+from tests.support.ir_texts import CALLS, COUNTED, UNROLL, X86
 from tests.support.processes import forked, in_child
-from tests.support.scopes import (
-    beside,
-    in_threads,
-    meanwhile,
-    parse_module,
-    scoped,
-    set_option,
-)
+from tests.support.scopes import beside, in_threads, meanwhile, parse_module, scoped, set_option
 
+TIMES = 10
+OTHER = Job(CALLS, triple=X86)  # -O3 and an object
 # Each thread has a module that the other's types say nothing of.
 UNROLLED = Job(COUNTED, UNROLL, triple=X86, emit="ir", options=("-unroll-count=4", "-debug-only=loop-unroll"))
 HOISTED = replace(PLAIN, options=("-debug-only=licm",))
@@ -63,10 +45,8 @@ def test_threads_with_types_of_their_own_print_at_once_and_those_beside_print_no
 
     def beside() -> None:
         assert compile_job(OTHER) == plain
-        with OptionContext(debug=False):
-            assert compile_job(OTHER) == plain
-        with OptionContext(debug_only=""):
-            assert compile_job(OTHER) == plain
+        for silent in (OptionContext(debug=False), OptionContext(debug_only="")):
+            assert silent.run(compile_job, OTHER) == plain
 
     def all_of_it() -> None:
         with meanwhile(beside):
@@ -103,10 +83,18 @@ def asked(name: str, level: int) -> bool:
 
 
 TYPES = ("licm", "gvn", "a b", "ü", "")
-TEXTS = [
-    *("licm,,gvn,", ",", "", "licm:1,gvn:0", "licm:", "licm:x", "licm:-1", "licm:2:3", ":2", "a b", "ü:1"),
-    *("licm:99999999999", "gvn,licm:2,licm", "x" * 300),
-]
+TEXTS = (
+    "licm,,gvn,",
+    ",",
+    "",
+    "licm:1,gvn:0",
+    "licm:x",
+    "licm:-1",
+    ":2",
+    "ü:1,a b",
+    "gvn,licm:2,licm",
+    "x" * 300,
+)
 
 
 def answers() -> list[bool]:
@@ -114,20 +102,17 @@ def answers() -> list[bool]:
 
 
 @pytest.mark.llvm22
-@pytest.mark.parametrize("inside", [False, True], ids=["given", "set inside"])
-def test_llvm_reads_the_same_types_and_levels_as_it_makes_of_the_text_for_the_process(inside: bool) -> None:
+def test_llvm_reads_the_same_types_and_levels_as_it_makes_of_the_text_for_the_process() -> None:
     def for_the_process(text: str) -> None:
+        given = OptionContext({"debug-only": text}, base="defaults")
         set_option("debug-only", text)
         parse_module()  # from the next call on, threads outside follow what is set process-wide
         expected = answers() if flag() else None
-        with (
-            OptionContext(base="defaults")
-            if inside
-            else OptionContext({"debug-only": text}, base="defaults") as own
-        ):
-            if inside:
-                set_option("debug-only", text)
-            assert (answers() if own.with_sets()["debug"] else None) == expected
+        for own in (given, OptionContext(base="defaults")):
+            with own:
+                if own is not given:
+                    set_option("debug-only", text)
+                assert (answers() if own.with_sets()["debug"] else None) == expected
         assert (answers() if flag() else None) == expected
 
     for text in TEXTS:
@@ -160,22 +145,21 @@ def test_types_that_are_set_process_wide_are_inherited_and_left_alone(fresh: Fre
 
 
 def types_of_the_process(hoisting: list[str], everything: list[str]) -> None:
+    def lines(context: OptionContext) -> list[str]:
+        return printed(partial(context.run, compile_job, PLAIN))
+
     made_before = OptionContext(debug_only="licm")
     set_option("debug-only", "gvn:2,loop-unroll")
     assert list(drift()) == ["debug", "debug-only"]
     assert printed(lambda: compile_job(PLAIN)) == []
-    for own in (made_before, OptionContext(debug_only="licm"), OptionContext(debug_only="x,licm")):
-        assert printed(partial(own.run, compile_job, PLAIN)) == hoisting
+    assert lines(made_before) == lines(OptionContext(debug_only="x,licm")) == hoisting
     inherits = OptionContext()
-    assert printed(lambda: inherits.run(compile_job, PLAIN)) == []
+    assert lines(inherits) == []
     set_option("debug-only", "licm")
-    assert printed(lambda: compile_job(PLAIN)) == hoisting
-    assert printed(lambda: OptionContext().run(compile_job, PLAIN)) == hoisting
-    assert printed(lambda: inherits.run(compile_job, PLAIN)) == []  # of when it was made
-    with OptionContext(base="defaults", debug=True):
-        assert printed(lambda: compile_job(PLAIN)) == everything
-    with OptionContext(debug=False):
-        assert printed(lambda: compile_job(PLAIN)) == []
+    assert printed(lambda: compile_job(PLAIN)) == lines(OptionContext()) == hoisting
+    assert lines(inherits) == []  # of when it was made
+    assert lines(OptionContext(base="defaults", debug=True)) == everything
+    assert lines(OptionContext(debug=False)) == []
     assert printed(lambda: compile_job(PLAIN)) == hoisting
     with pytest.raises(OptionValueError, match="inherits a process-wide value of 'debug-only'"):
         pickle.dumps(OptionContext())
