@@ -1,43 +1,26 @@
 """Children of a threaded process: they wait for no thread that they do not have, and find nothing half-done.
 
-What could hang runs in a process of its own. Children that hang are killed by an alarm.
+What could hang runs in a process of its own.
 """
 
 from __future__ import annotations
 
 import json
 import os
-import signal
 import sys
 import threading
-from collections.abc import Callable
 from functools import partial
 from types import FrameType
 
 import pytest
 
-from optctx import (
-    OptctxError,
-    OptionContext,
-    _native,
-    attach,
-)
+from optctx import OptctxError, OptionContext, _native, attach
 from optctx.compiling import FreshProcess, Job
 from tests.support.alone import alone
 from tests.support.forking import fork
 from tests.support.library_code import LLVMLITE
 from tests.support.processes import SECONDS, in_child, python_process, wait_until_asleep
 from tests.support.scopes import beside, meanwhile, unrolled
-
-
-def child(work: Callable[[], object]) -> None:
-    """Run the work in a child of fork, which has to end well and in time."""
-
-    def limited() -> None:
-        signal.alarm(int(SECONDS))
-        work()
-
-    in_child(limited)
 
 
 @pytest.mark.parametrize("forks", [12, pytest.param(10_000, marks=pytest.mark.long)])
@@ -79,7 +62,7 @@ def test_a_fork_during_the_first_attach(step: str) -> None:
     os.register_at_fork(after_in_parent=lambda: forked.append(1))
     with beside(attach_slowly):
         assert begun.wait(SECONDS)
-        child(work)
+        in_child(work)
     assert seen == [[]]  # not before this step was done
     work()
 
@@ -98,9 +81,9 @@ def test_forks_while_other_threads_lock_what_they_compile() -> None:
     with meanwhile(*[lock] * 3):
         kept = 0
         for _ in range(15):
-            child(work)
+            in_child(work)
         kept = 1
-        compile_alone(3, 0, None, child, work)  # the child goes on holding what it holds
+        compile_alone(3, 0, None, in_child, work)  # the child goes on holding what it holds
     assert _native.held()["locks"] == 0
 
 
