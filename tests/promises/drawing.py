@@ -24,12 +24,10 @@ _WAYS = ("a thread", "wrap", "to_thread", "a pool")
 # An action that stands here twice is drawn twice as often.
 _ANYWHERE: tuple[Action, ...] = ("look", "enter", "enter", "nest", "tasks", "record", "bind")
 _INSIDE: tuple[Action, ...] = (
-    *("leave", "leave", "fail", "refused leave"),
-    *("set", "set", "write", "write", "copy", "look by llvmlite"),
+    *("leave", "leave", "leave", "set", "set", "write", "write"),
+    *("look by llvmlite", "die"),
 )
-_OUTSIDE: tuple[Action, ...] = ("look in copy", "look in copy")
-_LLVMLITE: tuple[Action, ...] = ("look by llvmlite",)
-_WAITING: tuple[Action, ...] = ("carry", "die")
+_OUTSIDE: tuple[Action, ...] = ("look by llvmlite", "carry")
 _ALONE: tuple[Action, ...] = ("fork", "fork", "detach", "drift")
 
 
@@ -80,12 +78,12 @@ class _Drawing:
     # Rounds
 
     def together(self) -> None:
-        allowed = (*self.anywhere, *_INSIDE, *_OUTSIDE, *_LLVMLITE, *_WAITING)
+        allowed = (*self.anywhere, *_INSIDE, *_OUTSIDE)
         self.add([self.ended(thread, self.steps(thread, allowed, 1)) for thread in range(THREADS)])
 
     def alone(self) -> None:
         thread = self.draw(st.integers(0, THREADS - 1))
-        allowed = (*self.anywhere, *_INSIDE, *_OUTSIDE, *_LLVMLITE, *_WAITING, *_ALONE)
+        allowed = (*self.anywhere, *_INSIDE, *_OUTSIDE, *_ALONE)
         self.is_alone = True
         own = self.ended(thread, self.steps(thread, allowed, 1))
         self.is_alone = False
@@ -114,9 +112,7 @@ class _Drawing:
             return depth < _DEEPEST
         if action == "drift":
             return depth == 0
-        if action == "look in copy":
-            return depth == 0
-        return depth > 0 or action not in (*_INSIDE, "die")
+        return depth > 0 or action in _OUTSIDE or action not in _INSIDE
 
     def step(self, thread: int, action: Action) -> Step:
         step = self.filled(thread, Step(action))
@@ -131,10 +127,6 @@ class _Drawing:
             step = step._replace(context=draw(made))
         if action == "fork":
             step = step._replace(other=draw(made))
-        if action == "refused leave":
-            own = self.model.stacks[thread][-1].context
-            others = [number for number in range(len(self.contexts)) if number != own]
-            step = step._replace(context=draw(st.sampled_from(others)))
         if action in ("nest", "tasks", "inside"):
             step = step._replace(options=draw(_ANY))
         if action == "inside":

@@ -9,18 +9,14 @@ Options: TypeAlias = tuple[tuple[str, str], ...]  # (name, text on a command lin
 Action = Literal[
     "enter",  # one of the program's contexts
     "nest",  # a new context on top of what this thread is inside of; `way`: whether C++ makes and enters it
-    "leave",  # the innermost scope; `way`: one of C++ may be destroyed on another thread
-    "fail",  # leave it by an exception
+    "leave",  # the innermost scope
     "die",  # the thread ends inside its scopes; another one goes on with its steps
-    "refused leave",  # leave a context that is not the innermost one
     "set",  # give LLVM's own setter a value, inside a scope
     "drift",  # the same outside
     "write",  # have LLVM itself write to an option
     "look",  # compile through optctx
     "look by llvmlite",  # compile as code that knows of no optctx
     "carry",  # compile elsewhere, in a copy of this thread's contextvars; `other`: and in a child of fork
-    "copy",  # keep such a copy
-    "look in copy",  # compile in the one that was kept, outside every scope
     "tasks",  # two tasks at once, each with a scope of its own
     "inside",  # what `way` names, in a scope of its own: see `More` in running.py
     "record",  # compile and record what LLVM reads

@@ -16,7 +16,6 @@ import time
 import traceback
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, suppress
 from functools import partial
 from typing import Any, NamedTuple, NoReturn, TypeAlias, TypeVar
 
@@ -170,7 +169,6 @@ class _Worker:
         self._run = run
         self.number = number
         self.stack: list[OptionContext | NativeScope] = []
-        self.copy = contextvars.Context()
         self._work: queue.SimpleQueue[Work] = queue.SimpleQueue()
         self.begin()
 
@@ -229,14 +227,6 @@ class _Worker:
     def _leave(self, step: Step) -> None:
         self.stack.pop().__exit__(None, None, None)
 
-    def _fail(self, step: Step) -> None:
-        with suppress(KeyError), ExitStack() as entered:
-            entered.push(self.stack.pop())
-            raise KeyError("of the block")
-
-    def _refused_leave(self, step: Step) -> None:
-        self._run.contexts[step.context].__exit__(None, None, None)
-
     def _detach(self, step: Step) -> None:
         detach()
 
@@ -272,12 +262,6 @@ class _Worker:
         else:
             with ThreadPoolExecutor(1) as pool:
                 propagating(pool).submit(look).result(SECONDS)
-
-    def _copy(self, step: Step) -> None:
-        self.copy = contextvars.copy_context()
-
-    def _look_in_copy(self, step: Step, wanted: Sight) -> None:
-        self.copy.run(self._run.look, wanted)
 
     def _tasks(self, step: Step, inner: Sight, outer: Sight) -> None:
         async def task() -> None:
