@@ -19,29 +19,18 @@ WORKFLOWS = sorted((FORGE / "workflows").glob("*.yml"))
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 
 
-def jobs(workflow: pathlib.Path) -> dict[str, dict[str, Any]]:
-    found: dict[str, dict[str, Any]] = yaml.safe_load(workflow.read_text())["jobs"]
+def jobs(workflow: pathlib.Path) -> dict[str, Any]:
+    found: dict[str, Any] = yaml.safe_load(workflow.read_text())["jobs"]
     return found
 
 
-def matrix(workflow: str, job: str) -> dict[str, list[str]]:
-    found: dict[str, list[str]] = jobs(FORGE / "workflows" / workflow)[job]["strategy"]["matrix"]
-    return found
-
-
-def commands(workflow: pathlib.Path) -> str:
-    steps = [step for job in jobs(workflow).values() for step in job["steps"]]
-    return "\n".join(step.get("run", "") for step in steps)
-
-
-def supported() -> list[str]:
-    """Versions of CPython from requires-python, such as ">=3.11,<3.16"."""
-    least, end = re.fullmatch(r">=3\.(\d+),<3\.(\d+)", PROJECT["requires-python"]).groups()  # type: ignore[union-attr]
-    return [f"3.{minor}" for minor in range(int(least), int(end))]
+def matrix(workflow: str, job: str) -> Any:
+    return jobs(FORGE / "workflows" / workflow)[job]["strategy"]["matrix"]
 
 
 def test_every_supported_python_is_classified_tested_and_on_the_pages() -> None:
-    versions = supported()
+    least, end = map(int, re.findall(r"3\.(\d+)", PROJECT["requires-python"]))  # such as ">=3.11,<3.16"
+    versions = [f"3.{minor}" for minor in range(least, end)]
     prefix = "Programming Language :: Python :: 3."
     classified = [each.removeprefix(prefix) for each in PROJECT["classifiers"] if each.startswith(prefix)]
     assert [f"3.{minor}" for minor in classified] == versions
@@ -63,7 +52,8 @@ def test_workflows_run_what_there_is_and_pin_what_they_take() -> None:
     targets = set(re.findall(r"^([\w./$()-]+):(?!=)", (ROOT / "Makefile").read_text(), re.MULTILINE))
     targets = {target.replace("$(VENV)", ".venv") for target in targets}
     for workflow in WORKFLOWS:
-        text = commands(workflow)
+        steps = [step for job in jobs(workflow).values() for step in job["steps"]]
+        text = "\n".join(step.get("run", "") for step in steps)
         assert set(re.findall(r"\bmake ([\w./-]+)", text)) <= targets, workflow
         assert all(find_spec(module) for module in re.findall(r"python -m ((?:tests|evidence)[\w.]*)", text))
         taken = re.findall(r"uses: (\S+)", workflow.read_text())
