@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import ctypes
 from dataclasses import replace
-from functools import partial
 
 from optctx import OptionContext, contained, current, registry
 from optctx._native import read_words, replace_add_occurrence, storage_shown
-from optctx.compiling import FreshProcess, Job, compile_job
+from optctx.compiling import Job, compile_job
 from optctx.engine.attach import attach
 from optctx.image.facts.mangled_names import ADD_OCCURRENCE
 from tests.promises.answers import WRITER
 from tests.support.alone import alone
 from tests.support.ir_texts import X86
-from tests.support.scopes import in_threads, process_state, scoped
+from tests.support.scopes import in_threads, process_state
 
 JOB = replace(WRITER, triple=X86)
 TABLE = ".LJTI"  # of its switch
@@ -69,26 +68,6 @@ def test_inside_a_scope_it_reaches_neither_the_process_nor_another_thread_nor_th
     compile_job(amd)
     assert calls() is False
     assert OptionContext(base="defaults")["amdgpu-function-calls"] is True
-
-
-def test_threads_whose_targets_write_the_same_option_do_not_meet(fresh: FreshProcess) -> None:
-    jobs = [
-        replace(JOB, triple=triple, options=options)
-        for triple in (X86, "avr", "hexagon")
-        for options in ((), ("-min-jump-table-entries=6",))
-    ]
-    expected = [fresh.compile(job) for job in jobs]
-    assert all(result.error is None for result in expected)
-    assert expected[0] != expected[1]
-    before = process_state()
-
-    def work(first: int) -> None:
-        for step in range(2 * len(jobs)):
-            number = (first + 5 * step) % len(jobs)
-            assert scoped(jobs[number]) == expected[number], jobs[number].triple
-
-    in_threads([partial(work, first) for first in range(3)])
-    assert process_state() == before
 
 
 # Copies of an option that each scope has, because LLVM itself may write to it

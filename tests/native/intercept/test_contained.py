@@ -9,7 +9,6 @@ import pickle
 import threading
 import warnings
 from contextlib import nullcontext, suppress
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -30,41 +29,14 @@ from optctx import (
     registry,
     tool,
 )
-from optctx.compiling import FreshProcess, Job, compile_job
 from tests.support.alone import end_of
 from tests.support.endless import reached
 from tests.support.examples import examples
-from tests.support.ir_texts import COUNTED, X86
 from tests.support.option_values import one
 from tests.support.processes import SECONDS, forked, in_child
 from tests.support.scopes import UNROLLED_ONCE, both, four, in_threads, reset_all, set_option, unrolled
 
 pytestmark = [pytest.mark.usefixtures("attached", "outside", "unchanged")]
-
-JOB = Job(COUNTED, "default<O3>", triple=X86, emit="assembly")
-COUNTS = (2, 4, 8)
-
-
-def test_set_option_acts_on_its_scope_alone_as_in_a_process_of_its_own(fresh: FreshProcess) -> None:
-    expected = {n: fresh.compile(replace(JOB, options=(f"-unroll-count={n}",))) for n in COUNTS}
-    outside = fresh.compile(JOB)
-    assert len({result.code for result in (*expected.values(), outside)}) == len(COUNTS) + 1
-
-    shared, together = OptionContext(), threading.Barrier(len(COUNTS), timeout=SECONDS)
-
-    def work(count: int) -> None:
-        for own in (shared, contained(), contained()):
-            with own:
-                set_option("unroll-count", str(count))
-                if own is shared:
-                    together.wait()
-                assert compile_job(JOB) == expected[count]
-                assert own.with_sets()["unroll-count"] == count
-            assert compile_job(JOB) == outside
-
-    in_threads([partial(work, count) for count in COUNTS])
-    with shared:  # again
-        assert compile_job(JOB) == outside
 
 
 @examples(40)

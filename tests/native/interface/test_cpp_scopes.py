@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import pathlib
 from collections.abc import Iterator
-from dataclasses import replace
 from functools import partial
 
 import pytest
 
 import optctx
 from optctx import OptionContext, ScopeError, current, info, registry
-from optctx.compiling import FreshProcess, Job, compile_job
 from tests.support.alone import alone
 from tests.support.cpp_build import SHARED, Build, Scopes
-from tests.support.ir_texts import SCALE, X86
 from tests.support.native_interface import NativeScope
 from tests.support.rows import rows
 from tests.support.scopes import (
@@ -39,43 +36,6 @@ def cpp(library: pathlib.Path) -> Iterator[Scopes]:
     registry()
     yield Scopes(library)
     assert info()["active_scopes"] == 0, "every scope was left"
-
-
-def test_cpp_and_python_nest_on_threads_as_in_fresh_processes(cpp: Scopes, fresh: FreshProcess) -> None:
-    """Python's scope around C++'s around Python's: what LLVM compiles in each, on threads at once."""
-    job = Job(SCALE, triple=X86)
-    levels = (
-        "-unroll-count={0}",
-        "-unroll-count={0} -force-vector-width=1",
-        "-unroll-count={0} -force-vector-width=2",
-    )
-    counts = (2, 8)
-    right = {
-        (count, level): fresh.compile(replace(job, options=tuple(level.format(count).split())))
-        for count in counts
-        for level in levels
-    }
-    assert len({result.code for result in right.values()}) >= 4  # LLVM 22: 6
-
-    def work(count: int) -> None:
-        found = []
-
-        def within() -> None:
-            found.append(compile_job(job))
-            with OptionContext({"force-vector-width": 2}):
-                found.append(compile_job(job))
-            found.append(compile_job(job))
-
-        for _ in range(3):
-            with OptionContext({"unroll-count": count}, base="defaults"):
-                cpp.inside("force-vector-width", "1", within)
-                found.append(compile_job(job))
-            outer, inner, again, after = found
-            assert (outer, inner, again) == (right[count, levels[1]], right[count, levels[2]], outer)
-            assert after == right[count, levels[0]]
-            found.clear()
-
-    in_threads([partial(work, count) for count in counts])
 
 
 def test_python_sees_what_cpp_has_set(cpp: Scopes) -> None:

@@ -1,35 +1,14 @@
-"""Forks, shutdown and signals: nothing crashes or hangs."""
+"""Shutdown and signals: nothing crashes or hangs."""
 
 from __future__ import annotations
 
 import signal
 import threading
 
-from optctx import OptionContext, current, info
+from optctx import OptionContext, current
 from tests.support.alone import alone
-from tests.support.processes import SECONDS, in_child
-from tests.support.scopes import inside_elsewhere, process_state, unrolled
-
-
-@alone
-def test_a_child_of_fork_is_in_the_scopes_of_its_own_thread_and_in_no_others() -> None:
-    before = process_state()
-
-    def child() -> None:
-        assert info()["active_scopes"] == 2
-        assert (current()["unroll-count"], unrolled()) == (3, 3)
-        inner.__exit__()
-        assert (current()["unroll-count"], unrolled()) == (2, 2)
-        outer.__exit__()
-        assert (current()["unroll-count"], unrolled()) == (0, 1)
-        with OptionContext(unroll_count=4):
-            assert unrolled() == 4
-        assert process_state() == before
-
-    elsewhere, outer, inner = (OptionContext(unroll_count=count) for count in (5, 2, 3))
-    with inside_elsewhere(elsewhere), outer, inner:
-        in_child(child)
-        assert unrolled() == 3
+from tests.support.processes import SECONDS
+from tests.support.scopes import unrolled
 
 
 @alone
