@@ -19,10 +19,10 @@ THREADS = 3
 _DEEPEST = 3
 _LONGEST = 4  # steps of a thread in a round
 _DRIFTING = ("unroll-count", "inline-threshold", "asan-memory-access-callback-prefix")
-_WAYS = ("a thread", "wrap", "to_thread", "a pool")
+_WAYS = ("a thread", "wrap")
 
 # An action that stands here twice is drawn twice as often.
-_ANYWHERE: tuple[Action, ...] = ("look", "enter", "enter", "nest", "tasks", "record", "bind")
+_ANYWHERE: tuple[Action, ...] = ("look", "enter", "enter", "nest", "record", "bind")
 _INSIDE: tuple[Action, ...] = (
     *("leave", "leave", "leave", "set", "set", "write", "write"),
     *("look by llvmlite", "die"),
@@ -127,7 +127,7 @@ class _Drawing:
             step = step._replace(context=draw(made))
         if action == "fork":
             step = step._replace(other=draw(made))
-        if action in ("nest", "tasks", "inside"):
+        if action in ("nest", "inside"):
             step = step._replace(options=draw(_ANY))
         if action == "inside":
             step = step._replace(way=draw(st.sampled_from(self.inside)), other=draw(st.integers(0, 5)))

@@ -149,13 +149,13 @@ class Model:
             return [here]
         if step.action == "carry":  # what LLVM wrote is not carried along
             top = self._top(thread)
-            if step.way in ("a thread", "to_thread"):  # in a copy of its contextvars, without what was set
+            if step.way == "wrap":  # outside every scope as well, it hands over a context
+                top = replace(top, runs=True)
+            else:  # in a copy of its contextvars, without what was set
                 top = self._of_task(thread) or self._outside()
                 top = replace(top, current=dict(top.values))
-            else:  # outside every scope as well, they hand over a context
-                top = replace(top, runs=True)
             return [self._sight(thread, replace(top, shown=dict(top.current)))]
-        if step.action in ("tasks", "inside"):
+        if step.action == "inside":
             inner = self._sight(thread, self._nested(thread, step.options))
             return [inner, here]
         if step.action == "bind":

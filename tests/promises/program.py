@@ -16,8 +16,7 @@ Action = Literal[
     "write",  # have LLVM itself write to an option
     "look",  # compile through optctx
     "look by llvmlite",  # compile as code that knows of no optctx
-    "carry",  # compile elsewhere, in a copy of this thread's contextvars; `other`: and in a child of fork
-    "tasks",  # two tasks at once, each with a scope of its own
+    "carry",  # compile elsewhere, wrapped or in a copy of contextvars; `other`: and in a child of fork
     "inside",  # what `way` names, in a scope of its own: see `More` in running.py
     "record",  # compile and record what LLVM reads
     "bind",  # compile a module whose LLVMContext is bound to one of the program's contexts

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextvars
 import faulthandler
 import os
@@ -15,7 +14,6 @@ import threading
 import time
 import traceback
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any, NamedTuple, NoReturn, TypeAlias, TypeVar
 
@@ -30,7 +28,6 @@ from optctx import (
     current,
     detach,
     emit_assembly,
-    propagating,
     record,
     registry,
     run_passes,
@@ -253,31 +250,8 @@ class _Worker:
             if step.other > 0:
                 _fork_and(lambda alive: self._run.look(wanted))
 
-        if step.way == "a thread":
-            in_threads([partial(contextvars.copy_context().run, look)])
-        elif step.way == "wrap":
-            in_threads([wrap(look)])
-        elif step.way == "to_thread":
-            asyncio.run(asyncio.to_thread(look))
-        else:
-            with ThreadPoolExecutor(1) as pool:
-                propagating(pool).submit(look).result(SECONDS)
-
-    def _tasks(self, step: Step, inner: Sight, outer: Sight) -> None:
-        async def task() -> None:
-            self._run.look(outer)
-            with OptionContext(dict(step.options)):
-                self._run.look(inner)
-                if self._run.follows_tasks:
-                    await asyncio.sleep(0)
-                    self._run.look(inner)
-            await asyncio.sleep(0)
-            self._run.look(outer)
-
-        async def both() -> None:
-            await asyncio.gather(task(), task())
-
-        asyncio.run(both())
+        carried = wrap(look) if step.way == "wrap" else partial(contextvars.copy_context().run, look)
+        in_threads([carried])
 
     def _record(self, step: Step, wanted: Sight) -> None:
         with record() as log:
@@ -327,7 +301,6 @@ class Run:
     def __init__(self, program: Program, threads: int, answers: Answers, more: More) -> None:
         self.answers = answers
         self.more = more
-        self.follows_tasks = sys.version_info >= (3, 14)  # scopes may be held across an await
         self._program = program
         self._model = Model(program, threads)
         self._reports: list[str] = []
