@@ -49,22 +49,14 @@ def test_the_module_is_loaded_by_systems_of_manylinux_2_28() -> None:
     assert not too_new, f"no system of manylinux_2_28 has {too_new}: see native/os/older_system.cpp"
 
 
-def names_used() -> set[str]:
-    return {name for file in SOURCES for name in NAMES.findall(COMMENTS_AND_TEXTS.sub("", file.read_text()))}
-
-
-def uses(names: set[str]) -> str:
-    """A source that compiles if the limited API has them all."""
+def compile_uses(names: set[str], folder: Path) -> None:
+    """It compiles if the limited API has them all."""
     lines = ["#define Py_LIMITED_API 0x030C0000", "#include <Python.h>", "#include <structmember.h>"]
     for name in sorted(names):
         lines += [f"#ifndef {name}", f"using ::{name};", "#endif"]
-    return "\n".join([*lines, ""])
-
-
-def compile_uses(names: set[str], folder: Path) -> None:
     source = folder / "uses.cpp"
-    source.write_text(uses(names))
-    compile_cpp(source, folder / "uses.o", "-c", f"-isystem{sysconfig.get_path('include')}")
+    source.write_text("\n".join([*lines, ""]))
+    compile_cpp(source, folder / "uses.o", "-fsyntax-only", f"-isystem{sysconfig.get_path('include')}")
 
 
 @pytest.mark.skipif(
@@ -72,7 +64,8 @@ def compile_uses(names: set[str], folder: Path) -> None:
     reason="needs a Python with the GIL: modules for others are not built against the limited API",
 )
 def test_native_code_keeps_to_the_limited_api(tmp_path: Path) -> None:
-    names = names_used()
+    texts = [COMMENTS_AND_TEXTS.sub("", file.read_text()) for file in SOURCES]
+    names = {name for text in texts for name in NAMES.findall(text)}
     assert {"PyGILState_Ensure", "PyEval_SaveThread"} <= names
     compile_uses(names if sys.version_info >= (3, 12) else names - SINCE_3_12, tmp_path)
     with pytest.raises(AssertionError) as found:  # what is outside is found

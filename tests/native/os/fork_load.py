@@ -35,6 +35,7 @@ import optctx
 from optctx import OptionContext, emit_object, info, record, registry, run_passes, unbind, watch
 from tests.support.forking import fork, run_and_end
 from tests.support.ir_texts import COUNTED, UNROLL, X86
+from tests.support.runs import stores
 
 LIMIT = 120.0  # seconds that a child may take; most take 0.1
 ASLEEP = 2.0  # seconds in a row: a child has one thread, which waits so long for nothing but a lock
@@ -53,10 +54,6 @@ class Summary:
 
 def module() -> Any:
     return llvm.parse_assembly(COUNTED, llvm.create_context())
-
-
-def stores(made: Any) -> int:
-    return str(made).count("store volatile")
 
 
 # What threads do
