@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,46 +16,28 @@ from tests.support.installed import FREE_THREADED, NEEDS_NUMBA
 README = ROOT / "README.md"
 EVIDENCE = sorted((ROOT / "evidence").glob("*/README.md"))
 PAGES = sorted([*(ROOT / "docs").glob("guide/*.md"), *filter(programs, EVIDENCE)])
-# Of reads, bindings, attributes, what is set inside, or threads that wait inside a scope for others.
 # Of tools that read all of LLVM's code, compile a hundred times, or measure: each takes some seconds.
 LONG = {"evidence/census", "evidence/strategies", "options", "property-tests", "sweep", "time", "tune"}
-THREADS = {"threads"}  # pages that say where free-threaded Python differs
-GROUPS: dict[str, list[pytest.MarkDecorator]] = {
-    "of any Python": [],
-    "of threads with the GIL": [
-        pytest.mark.skipif(FREE_THREADED, reason="needs a Python with the GIL, whose threads begin outside"),
-    ],
-    "of Numba": [pytest.mark.skipif(FREE_THREADED, reason=NEEDS_NUMBA)],
-    "long": [pytest.mark.long],
-}
 
 
-def group(page: Path) -> str:
+def case(page: Path) -> Any:
     name = page.stem if page.stem != "README" else str(page.parent.relative_to(ROOT))
+    marks: list[pytest.MarkDecorator] = []
     if name in LONG:
-        return "long"
-    if "import numba" in page.read_text("utf-8"):
-        return "of Numba"
-    if name in THREADS:
-        return "of threads with the GIL"
-    return "of any Python"
+        marks = [pytest.mark.long]
+    elif "import numba" in page.read_text("utf-8"):
+        marks = [pytest.mark.skipif(FREE_THREADED, reason=NEEDS_NUMBA)]
+    elif name == "threads":
+        reason = "needs a Python with the GIL, whose threads begin outside"
+        marks = [pytest.mark.skipif(FREE_THREADED, reason=reason)]
+    return pytest.param(page, id=name, marks=marks)
 
 
-@pytest.mark.parametrize("name", [pytest.param(name, marks=marks) for name, marks in GROUPS.items()])
-def test_every_program_of_the_guide_prints_what_stands_beside_it(name: str, tmp_path: Path) -> None:
-    pages = [page for page in PAGES if group(page) == name]
-    wrong = {}
-    for page in pages:
-        given, folder = programs(page), tmp_path / "-".join(page.relative_to(ROOT).parts)
-        folder.mkdir()
-        try:
-            found = outputs(page, folder)
-        except AssertionError as error:
-            found = [str(error)]
-        if not given or found != [program.output or "" for program in given]:
-            wrong[str(page)] = found
-    assert pages
-    assert wrong == {}
+@pytest.mark.parametrize("page", [case(page) for page in PAGES])
+def test_every_program_of_the_guide_prints_what_stands_beside_it(page: Path, tmp_path: Path) -> None:
+    given = programs(page)
+    assert given
+    assert outputs(page, tmp_path) == [program.output or "" for program in given]
 
 
 def test_every_program_of_the_readme_prints_what_stands_beside_it(tmp_path: Path) -> None:

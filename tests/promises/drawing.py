@@ -22,7 +22,7 @@ _DRIFTING = ("unroll-count", "inline-threshold", "asan-memory-access-callback-pr
 _WAYS = ("a thread", "wrap")
 
 # An action that stands here twice is drawn twice as often.
-_ANYWHERE: tuple[Action, ...] = ("look", "enter", "enter", "nest", "record", "bind")
+_ANYWHERE: tuple[Action, ...] = ("look", "enter", "enter", "nest", "bind")
 _INSIDE: tuple[Action, ...] = (
     *("leave", "leave", "leave", "set", "set", "write", "write"),
     *("look by llvmlite", "die"),
@@ -79,13 +79,13 @@ class _Drawing:
 
     def together(self) -> None:
         allowed = (*self.anywhere, *_INSIDE, *_OUTSIDE)
-        self.add([self.ended(thread, self.steps(thread, allowed, 1)) for thread in range(THREADS)])
+        self.add([self.ended(thread, self.steps(thread, allowed)) for thread in range(THREADS)])
 
     def alone(self) -> None:
         thread = self.draw(st.integers(0, THREADS - 1))
         allowed = (*self.anywhere, *_INSIDE, *_OUTSIDE, *_ALONE)
         self.is_alone = True
-        own = self.ended(thread, self.steps(thread, allowed, 1))
+        own = self.ended(thread, self.steps(thread, allowed))
         self.is_alone = False
         self.add([own if each == thread else [] for each in range(THREADS)])
 
@@ -99,9 +99,9 @@ class _Drawing:
         """With a look at what the steps have led to."""
         return [*steps, self.step(thread, "look")] if steps[-1].action != "look" else steps
 
-    def steps(self, thread: int, allowed: Sequence[Action], least: int) -> list[Step]:
+    def steps(self, thread: int, allowed: Sequence[Action]) -> list[Step]:
         found: list[Step] = []
-        for _ in range(self.draw(st.integers(least, _LONGEST))):
+        for _ in range(self.draw(st.integers(1, _LONGEST))):
             possible = [action for action in allowed if self.is_possible(thread, action)]
             found.append(self.step(thread, self.draw(st.sampled_from(possible))))
         return found
@@ -112,7 +112,7 @@ class _Drawing:
             return depth < _DEEPEST
         if action == "drift":
             return depth == 0
-        return depth > 0 or action in _OUTSIDE or action not in _INSIDE
+        return depth > 0 or action not in _INSIDE or action in _OUTSIDE
 
     def step(self, thread: int, action: Action) -> Step:
         step = self.filled(thread, Step(action))

@@ -145,7 +145,7 @@ class Model:
 
     def _sights(self, thread: int, step: Step) -> list[Sight]:
         here = self._sight(thread, self._top(thread))
-        if step.action in ("look", "look by llvmlite", "record"):
+        if step.action in ("look", "look by llvmlite"):
             return [here]
         if step.action == "carry":  # what LLVM wrote is not carried along
             top = self._top(thread)

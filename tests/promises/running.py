@@ -28,7 +28,6 @@ from optctx import (
     current,
     detach,
     emit_assembly,
-    record,
     registry,
     run_passes,
     unbind,
@@ -252,15 +251,6 @@ class _Worker:
 
         carried = wrap(look) if step.way == "wrap" else partial(contextvars.copy_context().run, look)
         in_threads([carried])
-
-    def _record(self, step: Step, wanted: Sight) -> None:
-        with record() as log:
-            self._run.look(wanted)
-        if wanted.llvm is None:
-            return
-        count = CHOICES["unroll-count"].get(dict(wanted.llvm).get("unroll-count", ""), 0)
-        expect(log.reads["unroll-count"].values, (count,), "values that were read")
-        expect(log.names >= {"min-jump-table-entries", "x86-asm-syntax"}, True, "what was read is recorded")
 
     def _bind(self, step: Step, wanted: Sight, here: Sight) -> None:
         with binding.create_context() as own:
