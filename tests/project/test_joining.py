@@ -1,4 +1,4 @@
-"""What people need to join: the workflows of the forge and CONTRIBUTING.md name what there is."""
+"""What people need to install and to join: metadata, workflows and CONTRIBUTING.md name what there is."""
 
 from __future__ import annotations
 
@@ -38,6 +38,14 @@ def test_every_supported_python_is_classified_tested_and_on_the_pages() -> None:
     assert sorted(matrix("tests.yml", "test")["python"]) == sorted(versions + free)
     for page in ("README.md", "docs/limits.md", "CHANGELOG.md"):
         assert f"CPython {versions[0]} to {versions[-1]}" in (ROOT / page).read_text(), page
+
+
+def test_no_release_of_llvmlite_is_asked_for_and_none_of_numba() -> None:
+    """pip installs what has bounds anew, or takes another release of what is there."""
+    names = ("llvmlite", "numba")
+    assert [each for each in PROJECT["dependencies"] if each.startswith(names)] == ["llvmlite"]
+    extras = PROJECT["optional-dependencies"]
+    assert not [each for name in ("tune", "testing") for each in extras[name] if each.startswith(names)]
 
 
 def test_the_weekly_stages_are_those_of_make_test_long() -> None:
