@@ -15,14 +15,6 @@ from tests.support.processes import in_child
 HERE = os.getpid()
 
 
-def told(capsys: pytest.CaptureFixture[str], failing: object, **given: object) -> str:
-    """What the failure of a test that ran alone says; nothing is printed beside it."""
-    with pytest.raises(pytest.fail.Exception) as failure:
-        failing(**given)  # type: ignore[operator]
-    assert capsys.readouterr() == ("", "")
-    return str(failure.value)
-
-
 @alone
 def test_a_test_has_a_process_of_its_own_in_which_nothing_is_attached_or_runs() -> None:
     from optctx.engine.attach import attached
@@ -32,18 +24,6 @@ def test_a_test_has_a_process_of_its_own_in_which_nothing_is_attached_or_runs() 
     assert attached() is None
     assert threading.active_count() == len(os.listdir("/proc/self/task")) == 1
     assert not os.read(0, 1)
-
-
-@alone
-def remember() -> None:
-    assert not hasattr(os, "remembered")
-    os.remembered = True  # type: ignore[attr-defined]
-
-
-def test_a_process_has_nothing_of_the_one_before() -> None:
-    remember()
-    remember()
-    assert not hasattr(os, "remembered")
 
 
 @alone
@@ -72,9 +52,12 @@ ENDS = {
 
 def test_any_other_end_than_a_silent_one_is_a_failure(capsys: pytest.CaptureFixture[str]) -> None:
     ends(how="well")
-    said = {how: told(capsys, ends, how=how) for how in ENDS}
-    assert [how for how, says in ENDS.items() if says not in said[how]] == []
-    assert "/alone.py" not in said["an assertion"]  # how it was run is not shown
+    for how, says in ENDS.items():
+        with pytest.raises(pytest.fail.Exception) as failure:
+            ends(how=how)
+        assert capsys.readouterr() == ("", "")
+        assert says in str(failure.value)
+        assert "/alone.py" not in str(failure.value)  # how it was run is not shown
     with pytest.raises(pytest.skip.Exception, match="for a reason"):
         ends(how="skip")
 

@@ -6,14 +6,14 @@ import pathlib
 
 import pytest
 
-from tests.support.processes import run_python
+from tests.project.pages import Program, output_alone
 
 EXAMPLES = pathlib.Path(__file__).parents[2] / "examples"
 
 
 def run_example(name: str) -> list[str]:
-    path = EXAMPLES / name
-    return run_python(path.read_text().replace("__file__", repr(str(path)))).splitlines()
+    text = (EXAMPLES / name).read_text().replace("__file__", repr(str(EXAMPLES / name)))
+    return output_alone(Program("python", text, None), EXAMPLES).splitlines()
 
 
 def test_a_pool_of_threads_without_any_scope() -> None:

@@ -19,6 +19,7 @@ from tests.support.alone import alone
 from tests.support.cpp_build import ROOT, Build
 from tests.support.interrupts import is_free
 from tests.support.processes import in_child
+from tests.support.scopes import beside
 
 
 def listed(text: str) -> list[str]:
@@ -56,22 +57,17 @@ def test_what_native_code_shares_with_python_is_released_without_the_gil() -> No
 
 @pytest.mark.long
 def test_a_build_that_checks_ranks_aborts_and_names_both_locks(build: Build) -> None:
-    ranks = NATIVE
-    program = build(
-        "lock_order.cpp",
-        "-DOPTCTX_CHECK_RANKS",
-        f"-I{ROOT / 'native'}",
-        *(str(ROOT / "native/os" / name) for name in ("fork_locks.cpp", "os_linux.cpp")),
-        standard="c++20",
-    )
+    sources = [str(ROOT / "native/os" / name) for name in ("fork_locks.cpp", "os_linux.cpp")]
+    flags = ("-DOPTCTX_CHECK_RANKS", f"-I{ROOT / 'native'}", *sources)
+    program = build("lock_order.cpp", *flags, standard="c++20")
 
     def run(*names: str) -> subprocess.CompletedProcess[str]:
-        numbers = [str(ranks.index(name)) for name in names]
+        numbers = [str(NATIVE.index(name)) for name in names]
         return subprocess.run([str(program), *numbers], capture_output=True, text=True, timeout=60)
 
-    done = run(*ranks)
+    done = run(*NATIVE)
     assert (done.returncode, done.stderr) == (0, "")
-    for held, taken in [("code", "code"), ("readers", "keys"), *zip(ranks[1:], ranks, strict=False)]:
+    for held, taken in [("code", "code"), ("readers", "keys"), *zip(NATIVE[1:], NATIVE, strict=False)]:
         done = run(held, taken)
         assert done.returncode == -signal.SIGABRT
         assert f"holds the lock '{held}' takes the lock '{taken}'" in done.stderr
@@ -91,26 +87,22 @@ def test_fork_waits_for_a_short_step_and_not_for_a_long_one() -> None:
         with left:
             leave.wait(30)
 
-    thread = threading.Thread(target=work)
-    thread.start()
-    inside.wait(30)
-
     def child() -> None:
         assert held.acquire(timeout=1)
         assert left.acquire(timeout=1)
         assert steps == ["done"]
 
-    in_child(child)
-    assert held.acquire(timeout=1)
-    assert not left.acquire(blocking=False)
-    leave.set()
-    thread.join()
+    with beside(work):
+        inside.wait(30)
+        in_child(child)
+        assert held.acquire(timeout=1)
+        assert not left.acquire(blocking=False)
+        leave.set()
 
 
 @alone
-def test_a_thread_that_holds_a_lock_may_fork() -> None:
+def test_a_thread_that_holds_a_lock_may_fork_and_locks_that_are_gone_are_not_kept() -> None:
     def child(lock: Any) -> None:
-        signal.alarm(20)
         with lock:
             pass
         assert not is_free(lock)
@@ -118,10 +110,6 @@ def test_a_thread_that_holds_a_lock_may_fork() -> None:
     for lock in (lock_held_by_fork(Rank.ENGINE), lock_left_behind()):
         with lock:
             in_child(partial(child, lock))
-
-
-@alone
-def test_locks_that_are_gone_are_not_kept() -> None:
     before = len(locks._locks)
     many = [lock_left_behind() for _ in range(1000)]
     assert len(locks._locks) == before + 1000

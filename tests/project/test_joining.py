@@ -1,4 +1,4 @@
-"""What people need to join: the workflows of the forge and CONTRIBUTING.md name what there is."""
+"""What people need to install and to join: metadata, workflows and CONTRIBUTING.md name what there is."""
 
 from __future__ import annotations
 
@@ -19,29 +19,18 @@ WORKFLOWS = sorted((FORGE / "workflows").glob("*.yml"))
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 
 
-def jobs(workflow: pathlib.Path) -> dict[str, dict[str, Any]]:
-    found: dict[str, dict[str, Any]] = yaml.safe_load(workflow.read_text())["jobs"]
+def jobs(workflow: pathlib.Path) -> dict[str, Any]:
+    found: dict[str, Any] = yaml.safe_load(workflow.read_text())["jobs"]
     return found
 
 
-def matrix(workflow: str, job: str) -> dict[str, list[str]]:
-    found: dict[str, list[str]] = jobs(FORGE / "workflows" / workflow)[job]["strategy"]["matrix"]
-    return found
-
-
-def commands(workflow: pathlib.Path) -> str:
-    steps = [step for job in jobs(workflow).values() for step in job["steps"]]
-    return "\n".join(step.get("run", "") for step in steps)
-
-
-def supported() -> list[str]:
-    """Versions of CPython from requires-python, such as ">=3.11,<3.16"."""
-    least, end = re.fullmatch(r">=3\.(\d+),<3\.(\d+)", PROJECT["requires-python"]).groups()  # type: ignore[union-attr]
-    return [f"3.{minor}" for minor in range(int(least), int(end))]
+def matrix(workflow: str, job: str) -> Any:
+    return jobs(FORGE / "workflows" / workflow)[job]["strategy"]["matrix"]
 
 
 def test_every_supported_python_is_classified_tested_and_on_the_pages() -> None:
-    versions = supported()
+    least, end = map(int, re.findall(r"3\.(\d+)", PROJECT["requires-python"]))  # such as ">=3.11,<3.16"
+    versions = [f"3.{minor}" for minor in range(least, end)]
     prefix = "Programming Language :: Python :: 3."
     classified = [each.removeprefix(prefix) for each in PROJECT["classifiers"] if each.startswith(prefix)]
     assert [f"3.{minor}" for minor in classified] == versions
@@ -49,6 +38,14 @@ def test_every_supported_python_is_classified_tested_and_on_the_pages() -> None:
     assert sorted(matrix("tests.yml", "test")["python"]) == sorted(versions + free)
     for page in ("README.md", "docs/limits.md", "CHANGELOG.md"):
         assert f"CPython {versions[0]} to {versions[-1]}" in (ROOT / page).read_text(), page
+
+
+def test_no_release_of_llvmlite_is_asked_for_and_none_of_numba() -> None:
+    """pip installs what has bounds anew, or takes another release of what is there."""
+    names = ("llvmlite", "numba")
+    assert [each for each in PROJECT["dependencies"] if each.startswith(names)] == ["llvmlite"]
+    extras = PROJECT["optional-dependencies"]
+    assert not [each for name in ("tune", "testing") for each in extras[name] if each.startswith(names)]
 
 
 def test_the_weekly_stages_are_those_of_make_test_long() -> None:
@@ -63,7 +60,8 @@ def test_workflows_run_what_there_is_and_pin_what_they_take() -> None:
     targets = set(re.findall(r"^([\w./$()-]+):(?!=)", (ROOT / "Makefile").read_text(), re.MULTILINE))
     targets = {target.replace("$(VENV)", ".venv") for target in targets}
     for workflow in WORKFLOWS:
-        text = commands(workflow)
+        steps = [step for job in jobs(workflow).values() for step in job["steps"]]
+        text = "\n".join(step.get("run", "") for step in steps)
         assert set(re.findall(r"\bmake ([\w./-]+)", text)) <= targets, workflow
         assert all(find_spec(module) for module in re.findall(r"python -m ((?:tests|evidence)[\w.]*)", text))
         taken = re.findall(r"uses: (\S+)", workflow.read_text())

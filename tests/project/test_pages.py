@@ -3,58 +3,41 @@
 from __future__ import annotations
 
 import re
-import runpy
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from optctx.lab.command.main import COMMANDS, make_parser
+from optctx import registry
+from optctx.engine.attach import attach
 from tests.project.pages import ROOT, output_alone, outputs, programs
 from tests.support.installed import FREE_THREADED, NEEDS_NUMBA
 
 README = ROOT / "README.md"
 EVIDENCE = sorted((ROOT / "evidence").glob("*/README.md"))
 PAGES = sorted([*(ROOT / "docs").glob("guide/*.md"), *filter(programs, EVIDENCE)])
-# Of reads, bindings, attributes, what is set inside, or threads that wait inside a scope for others.
 # Of tools that read all of LLVM's code, compile a hundred times, or measure: each takes some seconds.
 LONG = {"evidence/census", "evidence/strategies", "options", "property-tests", "sweep", "time", "tune"}
-THREADS = {"threads"}  # pages that say where free-threaded Python differs
-GROUPS: dict[str, list[pytest.MarkDecorator]] = {
-    "of any Python": [],
-    "of threads with the GIL": [
-        pytest.mark.skipif(FREE_THREADED, reason="needs a Python with the GIL, whose threads begin outside"),
-    ],
-    "of Numba": [pytest.mark.skipif(FREE_THREADED, reason=NEEDS_NUMBA)],
-    "long": [pytest.mark.long],
-}
 
 
-def group(page: Path) -> str:
+def case(page: Path) -> Any:
     name = page.stem if page.stem != "README" else str(page.parent.relative_to(ROOT))
+    marks: list[pytest.MarkDecorator] = []
     if name in LONG:
-        return "long"
-    if "import numba" in page.read_text("utf-8"):
-        return "of Numba"
-    if name in THREADS:
-        return "of threads with the GIL"
-    return "of any Python"
+        marks = [pytest.mark.long]
+    elif "import numba" in page.read_text("utf-8"):
+        marks = [pytest.mark.skipif(FREE_THREADED, reason=NEEDS_NUMBA)]
+    elif name == "threads":
+        reason = "needs a Python with the GIL, whose threads begin outside"
+        marks = [pytest.mark.skipif(FREE_THREADED, reason=reason)]
+    return pytest.param(page, id=name, marks=marks)
 
 
-@pytest.mark.parametrize("name", [pytest.param(name, marks=marks) for name, marks in GROUPS.items()])
-def test_every_program_of_the_guide_prints_what_stands_beside_it(name: str, tmp_path: Path) -> None:
-    pages = [page for page in PAGES if group(page) == name]
-    wrong = {}
-    for page in pages:
-        given, folder = programs(page), tmp_path / "-".join(page.relative_to(ROOT).parts)
-        folder.mkdir()
-        try:
-            found = outputs(page, folder)
-        except AssertionError as error:
-            found = [str(error)]
-        if not given or found != [program.output or "" for program in given]:
-            wrong[str(page)] = found
-    assert pages
-    assert wrong == {}
+@pytest.mark.parametrize("page", [case(page) for page in PAGES])
+def test_every_program_of_the_guide_prints_what_stands_beside_it(page: Path, tmp_path: Path) -> None:
+    given = programs(page)
+    assert given
+    assert outputs(page, tmp_path) == [program.output or "" for program in given]
 
 
 def test_every_program_of_the_readme_prints_what_stands_beside_it(tmp_path: Path) -> None:
@@ -63,39 +46,30 @@ def test_every_program_of_the_readme_prints_what_stands_beside_it(tmp_path: Path
     assert len(given) > 1
     assert [output_alone(program, tmp_path) for program in given] == [program.output for program in given]
 
-    values = [line.split(": ")[1] for line in (given[0].output or "").splitlines()]
-    assert len(set(values)) == len(values) == 4, "the values matter"
-
 
 def test_the_number_of_refused_options_is_the_one_on_the_pages() -> None:
-    from optctx import registry
-    from optctx.engine.attach import attach
-
     refused = sum(option.scope == "process" for option in registry().values())
     refused -= not attach().intercepts  # `debug`
     for page in (README, ROOT / "docs/limits.md"):
         assert f"{refused} of {len(registry()):,} option names cannot" in page.read_text("utf-8"), page
 
 
-PROSE = sorted(
-    [
-        *ROOT.glob("*.md"),
-        *ROOT.glob("design/*.md"),
-        *ROOT.glob("design/upstream/*.md"),
-        *(ROOT / "docs").glob("*.md"),
-        *PAGES,
-        *EVIDENCE,
-    ]
-)
-
-
 def test_every_link_to_a_file_leads_to_one() -> None:
+    places = (
+        "*.md",
+        "design/*.md",
+        "design/upstream/*.md",
+        "docs/*.md",
+        "docs/guide/*.md",
+        "evidence/*/*.md",
+    )
+    prose = [page for each in places for page in ROOT.glob(each)]
     links = [
         (page, link)
-        for page in PROSE
+        for page in prose
         for link in re.findall(r"\]\(([^)#:\s]+)(?:#[^)\s]*)?\)", page.read_text("utf-8"))
     ]
-    assert len(links) > len(PROSE)
+    assert len(links) > len(prose)
     assert [(str(page), link) for page, link in links if not (page.parent / link).exists()] == []
 
 
@@ -114,15 +88,3 @@ def test_every_file_has_the_name_that_the_first_day_sends_to() -> None:
     named = set(re.findall(r"\b(?:optctx|native)/[\w/]+\.\w+", page))
     wrong += [f"{each} is no file" for each in sorted(named) if not (ROOT / each).is_file()]
     assert not wrong, "\n".join(wrong)
-
-
-def test_each_command_has_a_page_with_each_of_its_arguments() -> None:
-    pages: dict[str, str] = runpy.run_path(str(ROOT / "docs" / "command_pages.py"))["pages"]()
-    assert pages.keys() == {*COMMANDS, "index"}
-    for name, command in make_parser()[1].choices.items():
-        assert f"[{name}]({name}.md)" in pages["index"]
-        for argument in command.arguments:
-            for flag in argument.option_strings:
-                assert f"`{flag}" in pages[name]
-        assert f"$ optctx {name}" in pages[name]
-        assert "%(" not in pages[name]

@@ -13,8 +13,12 @@ from tests.support.ir_texts import UNROLL, X86
 
 # A loop that is unrolled if `unroll-count` says so, and five cases: a jump table, unless
 # `min-jump-table-entries` (4) says that is too few.
-_COUNTED = """
-define void @count(ptr %out, i32 %x) {
+_CASES = "".join(
+    f"c{case}:\n store volatile i32 {value}, ptr %out\n ret void\n"
+    for case, value in enumerate((11, -7, 300, 5, 90))
+)
+_COUNTED = f"""
+define void @count(ptr %out, i32 %x) {{
 entry:
   br label %loop
 loop:
@@ -26,24 +30,9 @@ loop:
 done:
   switch i32 %x, label %none [ i32 0, label %c0 i32 1, label %c1 i32 2, label %c2 i32 3, label %c3
                                i32 4, label %c4 ]
-c0:
-  store volatile i32 11, ptr %out
+{_CASES}none:
   ret void
-c1:
-  store volatile i32 -7, ptr %out
-  ret void
-c2:
-  store volatile i32 300, ptr %out
-  ret void
-c3:
-  store volatile i32 5, ptr %out
-  ret void
-c4:
-  store volatile i32 90, ptr %out
-  ret void
-none:
-  ret void
-}
+}}
 """
 JOB = Job(_COUNTED, f"forceattrs,{UNROLL}", triple=X86, emit="assembly")
 # Making this target's lowering sets `min-jump-table-entries`, for the whole process.
@@ -98,7 +87,7 @@ def _prepared() -> None:
 
 
 def _answer(_: None, key: Key) -> _Answer:
-    """In a child, where also what a bisection prints is not seen."""
+    """In a child."""
     for name, text in key:
         binding.set_option("", f"-{name}={text}")
     return _Answer(compile_job(JOB), by_llvmlite())

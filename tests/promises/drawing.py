@@ -19,17 +19,15 @@ THREADS = 3
 _DEEPEST = 3
 _LONGEST = 4  # steps of a thread in a round
 _DRIFTING = ("unroll-count", "inline-threshold", "asan-memory-access-callback-prefix")
-_WAYS = ("a thread", "wrap", "to_thread", "a pool")
+_WAYS = ("a thread", "wrap")
 
 # An action that stands here twice is drawn twice as often.
-_ANYWHERE: tuple[Action, ...] = ("look", "enter", "enter", "nest", "tasks", "record", "bind")
+_ANYWHERE: tuple[Action, ...] = ("look", "enter", "enter", "nest", "bind")
 _INSIDE: tuple[Action, ...] = (
-    *("leave", "leave", "fail", "refused leave"),
-    *("set", "set", "write", "write", "copy", "look by llvmlite"),
+    *("leave", "leave", "leave", "set", "set", "write", "write"),
+    *("look by llvmlite", "die"),
 )
-_OUTSIDE: tuple[Action, ...] = ("look in copy", "look in copy")
-_LLVMLITE: tuple[Action, ...] = ("look by llvmlite",)
-_WAITING: tuple[Action, ...] = ("carry", "die")
+_OUTSIDE: tuple[Action, ...] = ("look by llvmlite", "carry")
 _ALONE: tuple[Action, ...] = ("fork", "fork", "detach", "drift")
 
 
@@ -80,14 +78,14 @@ class _Drawing:
     # Rounds
 
     def together(self) -> None:
-        allowed = (*self.anywhere, *_INSIDE, *_OUTSIDE, *_LLVMLITE, *_WAITING)
-        self.add([self.ended(thread, self.steps(thread, allowed, 1)) for thread in range(THREADS)])
+        allowed = (*self.anywhere, *_INSIDE, *_OUTSIDE)
+        self.add([self.ended(thread, self.steps(thread, allowed)) for thread in range(THREADS)])
 
     def alone(self) -> None:
         thread = self.draw(st.integers(0, THREADS - 1))
-        allowed = (*self.anywhere, *_INSIDE, *_OUTSIDE, *_LLVMLITE, *_WAITING, *_ALONE)
+        allowed = (*self.anywhere, *_INSIDE, *_OUTSIDE, *_ALONE)
         self.is_alone = True
-        own = self.ended(thread, self.steps(thread, allowed, 1))
+        own = self.ended(thread, self.steps(thread, allowed))
         self.is_alone = False
         self.add([own if each == thread else [] for each in range(THREADS)])
 
@@ -101,9 +99,9 @@ class _Drawing:
         """With a look at what the steps have led to."""
         return [*steps, self.step(thread, "look")] if steps[-1].action != "look" else steps
 
-    def steps(self, thread: int, allowed: Sequence[Action], least: int) -> list[Step]:
+    def steps(self, thread: int, allowed: Sequence[Action]) -> list[Step]:
         found: list[Step] = []
-        for _ in range(self.draw(st.integers(least, _LONGEST))):
+        for _ in range(self.draw(st.integers(1, _LONGEST))):
             possible = [action for action in allowed if self.is_possible(thread, action)]
             found.append(self.step(thread, self.draw(st.sampled_from(possible))))
         return found
@@ -114,9 +112,7 @@ class _Drawing:
             return depth < _DEEPEST
         if action == "drift":
             return depth == 0
-        if action == "look in copy":
-            return depth == 0
-        return depth > 0 or action not in (*_INSIDE, "die")
+        return depth > 0 or action not in _INSIDE or action in _OUTSIDE
 
     def step(self, thread: int, action: Action) -> Step:
         step = self.filled(thread, Step(action))
@@ -131,11 +127,7 @@ class _Drawing:
             step = step._replace(context=draw(made))
         if action == "fork":
             step = step._replace(other=draw(made))
-        if action == "refused leave":
-            own = self.model.stacks[thread][-1].context
-            others = [number for number in range(len(self.contexts)) if number != own]
-            step = step._replace(context=draw(st.sampled_from(others)))
-        if action in ("nest", "tasks", "inside"):
+        if action in ("nest", "inside"):
             step = step._replace(options=draw(_ANY))
         if action == "inside":
             step = step._replace(way=draw(st.sampled_from(self.inside)), other=draw(st.integers(0, 5)))

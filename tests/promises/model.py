@@ -70,14 +70,13 @@ class Wanted(NamedTuple):
 
 @dataclass
 class Frame:
-    """One entry of one thread into a context. `context`: its index, or -1 for one that the thread made.
+    """One entry of one thread into a context.
 
     `shown`: what LLVM sees.
     `of_task`: contextvars carry it to other threads. They do not carry what C++ has entered.
     `runs`: whether a compilation may run; not outside every scope, where the program says so.
     """
 
-    context: int
     values: Given
     current: Given
     shown: dict[str, str]
@@ -93,17 +92,16 @@ class Model:
         self.outside: Given = {} if program.outside == "defaults" else self.process  # what is seen there
         self.forbids = program.outside == "error"
         self.stacks: list[list[Frame]] = [[] for _ in range(threads)]
-        self.copies: list[Frame | None] = [None] * threads  # of contextvars; None: outside every scope
         self.contexts: list[Frame] = []
-        for number, context in enumerate(program.contexts):
-            self.contexts.append(self._made(number, context))
+        for context in program.contexts:
+            self.contexts.append(self._made(context))
 
-    def _made(self, number: int, context: Context) -> Frame:
+    def _made(self, context: Context) -> Frame:
         bases: dict[str, Given] = {"inherit": self.outside, "defaults": {}}
         base = bases.get(str(context.base))
         if isinstance(context.base, int):
             base = dict(self.contexts[context.base].values)
-        return Frame(number, {**(base or {}), **dict(context.options)}, {}, {})
+        return self._entered({**(base or {}), **dict(context.options)})
 
     # What the generator of programs asks
 
@@ -122,17 +120,17 @@ class Model:
 
     def take(self, thread: int, step: Step) -> Wanted:
         """Change the state as the step does. Returns what it must give."""
-        refused = step.action.startswith("refused") or (step.action == "detach" and self.inside() > 0)
+        refused = step.action == "detach" and self.inside() > 0
         self._change(thread, step)
         return Wanted(tuple(self._sights(thread, step)), refused)
 
     def _change(self, thread: int, step: Step) -> None:
         stack = self.stacks[thread]
         if step.action == "enter":
-            stack.append(self._entered(self.contexts[step.context]))
+            stack.append(self._entered(self.contexts[step.context].values))
         elif step.action == "nest":
             stack.append(replace(self._nested(thread, step.options), of_task=step.way != "C++"))
-        elif step.action in ("leave", "fail"):
+        elif step.action == "leave":
             stack.pop()
         elif step.action == "die":
             stack.clear()
@@ -144,25 +142,20 @@ class Model:
             self.process.update(step.options)
         elif step.action == "write":
             stack[-1].shown[WRITES] = WRITTEN
-        elif step.action == "copy":
-            self.copies[thread] = self._of_task(thread)
 
     def _sights(self, thread: int, step: Step) -> list[Sight]:
-        here = self._here(thread)
-        if step.action in ("look", "look by llvmlite", "record"):
+        here = self._sight(thread, self._top(thread))
+        if step.action in ("look", "look by llvmlite"):
             return [here]
         if step.action == "carry":  # what LLVM wrote is not carried along
             top = self._top(thread)
-            if step.way in ("a thread", "to_thread"):  # in a copy of its contextvars, without what was set
+            if step.way == "wrap":  # outside every scope as well, it hands over a context
+                top = replace(top, runs=True)
+            else:  # in a copy of its contextvars, without what was set
                 top = self._of_task(thread) or self._outside()
                 top = replace(top, current=dict(top.values))
-            else:  # outside every scope as well, they hand over a context
-                top = replace(top, runs=True)
             return [self._sight(thread, replace(top, shown=dict(top.current)))]
-        if step.action == "look in copy":
-            copied = self.copies[thread] or self._outside()
-            return [Sight(key_of(copied.values) if copied.runs else None, _sorted(copied.values), 0)]
-        if step.action in ("tasks", "inside"):
+        if step.action == "inside":
             inner = self._sight(thread, self._nested(thread, step.options))
             return [inner, here]
         if step.action == "bind":
@@ -170,17 +163,16 @@ class Model:
             return [here._replace(llvm=key_of(bound)), here]
         if step.action == "fork":
             outside = self._alone(self._outside())._replace(depth=0)
-            contexts = [self._entered(self.contexts[index]) for index in (step.context, step.other)]
+            contexts = [self.contexts[index] for index in (step.context, step.other)]
             return [here, outside, *(self._alone(frame) for frame in contexts)]
         return []
 
     @staticmethod
-    def _entered(context: Frame) -> Frame:
-        return Frame(context.context, context.values, context.values, dict(context.values))
+    def _entered(values: Given) -> Frame:
+        return Frame(values, values, dict(values))
 
     def _nested(self, thread: int, options: Options) -> Frame:
-        values = {**self._top(thread).current, **dict(options)}
-        return Frame(-1, values, values, dict(values))
+        return self._entered({**self._top(thread).current, **dict(options)})
 
     def _set(self, frame: Frame, given: Given) -> None:
         frame.shown.update(given)
@@ -193,10 +185,7 @@ class Model:
         return next((frame for frame in reversed(self.stacks[thread]) if frame.of_task), None)
 
     def _outside(self) -> Frame:
-        return Frame(-1, self.outside, self.outside, dict(self.outside), runs=not self.forbids)
-
-    def _here(self, thread: int) -> Sight:
-        return self._sight(thread, self._top(thread))
+        return replace(self._entered(self.outside), runs=not self.forbids)
 
     def _sight(self, thread: int, frame: Frame) -> Sight:
         return self._alone(frame)._replace(depth=self.depth(thread))

@@ -9,21 +9,15 @@ Options: TypeAlias = tuple[tuple[str, str], ...]  # (name, text on a command lin
 Action = Literal[
     "enter",  # one of the program's contexts
     "nest",  # a new context on top of what this thread is inside of; `way`: whether C++ makes and enters it
-    "leave",  # the innermost scope; `way`: one of C++ may be destroyed on another thread
-    "fail",  # leave it by an exception
+    "leave",  # the innermost scope
     "die",  # the thread ends inside its scopes; another one goes on with its steps
-    "refused leave",  # leave a context that is not the innermost one
     "set",  # give LLVM's own setter a value, inside a scope
     "drift",  # the same outside
     "write",  # have LLVM itself write to an option
     "look",  # compile through optctx
     "look by llvmlite",  # compile as code that knows of no optctx
-    "carry",  # compile elsewhere, in a copy of this thread's contextvars; `other`: and in a child of fork
-    "copy",  # keep such a copy
-    "look in copy",  # compile in the one that was kept, outside every scope
-    "tasks",  # two tasks at once, each with a scope of its own
+    "carry",  # compile elsewhere, wrapped or in a copy of contextvars; `other`: and in a child of fork
     "inside",  # what `way` names, in a scope of its own: see `More` in running.py
-    "record",  # compile and record what LLVM reads
     "bind",  # compile a module whose LLVMContext is bound to one of the program's contexts
     "fork",  # compile in a child, inside, outside and in two other contexts
     "detach",  # which is refused while any thread is inside
@@ -72,14 +66,8 @@ class Program(NamedTuple):
 
 def described(program: Program) -> str:
     """The program in lines."""
-    lines = [f"drift {program.drift}", f"outside {program.outside}"]
-    lines += [f"context {number}: {context}" for number, context in enumerate(program.contexts)]
+    lines = [f"drift {program.drift}", f"outside {program.outside}", *map(str, program.contexts)]
     for number, steps in enumerate(program.rounds):
         for thread, own in enumerate(steps):
-            lines += [f"round {number}, thread {thread}: {_words(step)}" for step in own]
+            lines += [f"round {number}, thread {thread}: {step}" for step in own]
     return "\n".join(lines)
-
-
-def _words(step: Step) -> str:
-    fields = [f"{name}={value!r}" for name, value in step._asdict().items() if value not in ("", -1, ())]
-    return " ".join([step.action, *fields[1:]])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextvars
 import faulthandler
 import os
@@ -15,8 +14,6 @@ import threading
 import time
 import traceback
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, suppress
 from functools import partial
 from typing import Any, NamedTuple, NoReturn, TypeAlias, TypeVar
 
@@ -31,16 +28,12 @@ from optctx import (
     current,
     detach,
     emit_assembly,
-    propagating,
-    record,
     registry,
     run_passes,
     unbind,
     wrap,
 )
-from optctx._native import (
-    active_scopes,  # `info()` gives it, too, and takes as long as five compilations
-)
+from optctx._native import active_scopes  # `info()` gives it, too, in the time of five compilations
 from optctx.compiling import Result, compile_job
 from tests.promises.answers import JOB, WRITER, Answers, by_llvmlite
 from tests.promises.model import CHOICES, Key, Model, Sight, Wanted
@@ -153,7 +146,6 @@ def _child(work: Callable[[_Alive], object], writing: int, seconds: int) -> NoRe
         os.write(writing, _LIVES)
 
     try:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 2)  # what a bisection prints
         faulthandler.enable(writing)
         alive()
         work(alive)
@@ -173,7 +165,6 @@ class _Worker:
         self._run = run
         self.number = number
         self.stack: list[OptionContext | NativeScope] = []
-        self.copy = contextvars.Context()
         self._work: queue.SimpleQueue[Work] = queue.SimpleQueue()
         self.begin()
 
@@ -232,14 +223,6 @@ class _Worker:
     def _leave(self, step: Step) -> None:
         self.stack.pop().__exit__(None, None, None)
 
-    def _fail(self, step: Step) -> None:
-        with suppress(KeyError), ExitStack() as entered:
-            entered.push(self.stack.pop())
-            raise KeyError("of the block")
-
-    def _refused_leave(self, step: Step) -> None:
-        self._run.contexts[step.context].__exit__(None, None, None)
-
     def _detach(self, step: Step) -> None:
         detach()
 
@@ -266,49 +249,8 @@ class _Worker:
             if step.other > 0:
                 _fork_and(lambda alive: self._run.look(wanted))
 
-        if step.way == "a thread":
-            in_threads([partial(contextvars.copy_context().run, look)])
-        elif step.way == "wrap":
-            in_threads([wrap(look)])
-        elif step.way == "to_thread":
-            asyncio.run(asyncio.to_thread(look))
-        else:
-            with ThreadPoolExecutor(1) as pool:
-                propagating(pool).submit(look).result(SECONDS)
-
-    def _copy(self, step: Step) -> None:
-        self.copy = contextvars.copy_context()
-
-    def _look_in_copy(self, step: Step, wanted: Sight) -> None:
-        self.copy.run(self._run.look, wanted)
-
-    def _tasks(self, step: Step, inner: Sight, outer: Sight) -> None:
-        async def task() -> None:
-            self._run.look(outer)
-            with OptionContext(dict(step.options)):
-                self._run.look(inner)
-                if self._run.follows_tasks:
-                    await asyncio.sleep(0)
-                    self._run.look(inner)
-            await asyncio.sleep(0)
-            self._run.look(outer)
-
-        async def both() -> None:
-            await asyncio.gather(task(), task())
-
-        asyncio.run(both())
-
-    def _record(self, step: Step, wanted: Sight) -> None:
-        with record() as log:
-            self._run.look(wanted)
-        if wanted.llvm is None:
-            return
-        count = CHOICES["unroll-count"].get(dict(wanted.llvm).get("unroll-count", ""), 0)
-        if dict(wanted.llvm).get("opt-bisect-limit") is None:
-            expect(log.reads["unroll-count"].values, (count,), "values that were read")
-            expect(
-                log.names >= {"min-jump-table-entries", "x86-asm-syntax"}, True, "what was read is recorded"
-            )
+        carried = wrap(look) if step.way == "wrap" else partial(contextvars.copy_context().run, look)
+        in_threads([carried])
 
     def _bind(self, step: Step, wanted: Sight, here: Sight) -> None:
         with binding.create_context() as own:
@@ -349,7 +291,6 @@ class Run:
     def __init__(self, program: Program, threads: int, answers: Answers, more: More) -> None:
         self.answers = answers
         self.more = more
-        self.follows_tasks = sys.version_info >= (3, 14)  # scopes may be held across an await
         self._program = program
         self._model = Model(program, threads)
         self._reports: list[str] = []
@@ -362,23 +303,8 @@ class Run:
         self.contexts: list[OptionContext] = []
         for context in program.contexts:
             self.contexts.append(self._made(context))
-        self._check_contexts()
         self.done: queue.SimpleQueue[Any] = queue.SimpleQueue()
         self._workers = [_Worker(self, number) for number in range(threads)]
-
-    def _check_contexts(self) -> None:
-        """They have the values that the model says, and are equal if these are."""
-        models = self._model.contexts
-        for number, context in enumerate(self.contexts):
-            given = models[number].values
-            for name in CHOICES:
-                expect(context[name], self._value(name, given), f"context {number}'s {name}")
-            for other, model in zip(self.contexts, models, strict=True):
-                changed = model.values
-                names = {name for name in {*given, *changed} if given.get(name) != changed.get(name)}
-                expect(set(context.diff(other)), names, f"what differs between context {number} and another")
-                expect(context == other, not names, f"whether context {number} is equal to another")
-                expect(bool(names) or hash(context) == hash(other), True, "equal contexts have equal hashes")
 
     def _made(self, context: Context) -> OptionContext:
         base: Any = self.contexts[context.base] if isinstance(context.base, int) else context.base

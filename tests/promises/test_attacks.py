@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import os
 import platform
+import subprocess
+import sys
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
-from tests.promises.attacks import attack
+from tests.promises import attacks
 from tests.support.cpp_build import SHARED, Build
+from tests.support.processes import SECONDS
 
 pytestmark = [
     pytest.mark.skipif(platform.machine() != "x86_64", reason="needs x86-64: the attacks are on its target"),
@@ -25,82 +30,94 @@ define i32 @gadget(ptr %p, ptr %q) "optctx"="{options}" "target-features"="+lvi-
 }}
 """
 VIEWERS = ("xdg-open", "Graphviz", "xdot", "xdot.py", "dotty", "dot", "open")  # that LLVM looks for
+SAFE = "HOME", "LANG", "LD_PRELOAD", "PATH", "PYTHONPATH", "ASAN_OPTIONS", "TSAN_OPTIONS", "UBSAN_OPTIONS"
+Attempt = tuple[str, tuple[str, ...], str]
+
+
+class Place(NamedTuple):
+    """What attacks may use. Viewers write their paths into `viewed`, and the plugin writes into `marker`."""
+
+    folder: Path
+    plugin: Path
+
+    def attack(self, name: str, *attempts: Attempt) -> subprocess.CompletedProcess[str]:
+        """Compile in a process that works in a folder of this name; temporary files go there, too."""
+        (self.folder / name).mkdir()
+        kept = {name: os.environ[name] for name in SAFE if name in os.environ}
+        kept["PATH"] = f"{self.folder / 'programs'}:/usr/bin:/bin"
+        return subprocess.run(
+            [sys.executable, "-W", "error", attacks.__file__],
+            input=json.dumps(attempts),
+            cwd=self.folder / name,
+            env={**kept, "TMPDIR": str(self.folder / name), "MARKER": str(self.folder / "marker")},
+            capture_output=True,
+            text=True,
+            timeout=SECONDS,
+        )
+
+    def stamped(self) -> str:
+        dumps = self.folder / "dumps"
+        return f"""{gadget("-unroll-count=4")}
+        !optctx.options = !{{!0}}
+        !0 = !{{!"1", !"kernel.c", !{{!"print-after-all", null}}, !{{!"ir-dump-directory", !"{dumps}"}}}}
+        """
 
 
 def gadget(options: str) -> str:
     return GADGET.format(options=options)
 
 
-@pytest.fixture(scope="module")
-def plugin(build: Build) -> Path:
-    return build("plugin.cpp", *SHARED)
-
-
 @pytest.fixture
-def viewers(tmp_path: Path) -> Path:
-    """A folder of viewers that write where they are into a file beside it."""
+def place(build: Build, tmp_path: Path) -> Place:
     programs = tmp_path / "programs"
     programs.mkdir()
     for name in VIEWERS:
         program = programs / name
         program.write_text(f'#!/bin/sh\necho "$0" >> {tmp_path / "viewed"}\n')
         program.chmod(0o755)
-    return programs
+    return Place(tmp_path, build("plugin.cpp", *SHARED))
 
 
-def stamped(dumps: Path) -> str:
-    return f"""{gadget("-unroll-count=4")}
-    !optctx.options = !{{!0}}
-    !0 = !{{!"1", !"kernel.c", !{{!"print-after-all", null}}, !{{!"ir-dump-directory", !"{dumps}"}}}}
-    """
-
-
-def test_by_default_each_is_refused_or_counts_for_nothing_and_leaves_no_trace(
-    plugin: Path, viewers: Path, tmp_path: Path
-) -> None:
+def test_by_default_each_is_refused_or_counts_for_nothing_and_leaves_no_trace(place: Place) -> None:
     options = {
-        f"-x86-lvi-load-opt-plugin={plugin}": "x86-lvi-load-opt-plugin code",
+        f"-x86-lvi-load-opt-plugin={place.plugin}": "x86-lvi-load-opt-plugin code",
         "-x86-lvi-load-dot": "x86-lvi-load-dot output",
         "-view-isel-dags": "view-isel-dags code",
         "-fast-isel-abort=1": "fast-isel-abort process",
     }
-    modules = [*map(gadget, options), stamped(tmp_path / "dumps")]
-    environment = {"MARKER": str(tmp_path / "marker"), "PATH": f"{viewers}:/usr/bin:/bin"}
+    attributed, stamped = [*map(gadget, options)], place.stamped()
+    modules = [*attributed, stamped]
+    stock = place.attack("stock", *(("stock", (), each) for each in modules))
+    done = place.attack(
+        "scoped",
+        *(("ignore", (), each) for each in modules),
+        *(("error", (), each) for each in attributed),
+        ("stamp", (), stamped),
+    )
+    refused = [f"refused {each}" for each in (*options.values(), "print-after-all output")]
+    assert (stock.returncode, stock.stderr, done.returncode, done.stderr) == (0, "", 0, "")
+    assert done.stdout.splitlines() == [*stock.stdout.splitlines(), *refused]
+    assert {str(each.relative_to(place.folder)) for each in place.folder.glob("*")} == {
+        *("programs", "stock", "scoped"),
+    }
+    assert [*place.folder.glob("s*/*")] == []
 
-    def lines(how: str, given: list[str]) -> list[str]:
-        done = attack(how, given, tmp_path / how, environment=environment)
-        assert (done.returncode, done.stderr) == (0, "")
-        assert os.listdir(tmp_path / how) == []
-        return done.stdout.splitlines()
 
-    stock = lines("stock", modules)
-    assert len(stock) == len(modules)
-    assert lines("ignore", modules) == stock
-    assert lines("error", modules[:-1]) == [f"refused {each}" for each in options.values()]
-    assert lines("stamp", modules[-1:]) == ["refused print-after-all output"]
-    assert {each.name for each in tmp_path.iterdir()} == {"programs", "stock", "ignore", "error", "stamp"}
-
-
-def test_each_succeeds_where_the_program_trusts_its_class(
-    plugin: Path, viewers: Path, tmp_path: Path
-) -> None:
-    marker, dumps = tmp_path / "marker", tmp_path / "dumps"
-    environment = {"MARKER": str(marker), "PATH": f"{viewers}:/usr/bin:/bin"}
-
-    def ended(name: str, module: str, *trust: str, how: str = "error") -> tuple[int, str, str]:
-        done = attack(how, [module], tmp_path / name, trust, environment)
-        return done.returncode, done.stdout, done.stderr.partition(":")[0]
-
-    library = ended("library", gadget(f"-x86-lvi-load-opt-plugin={plugin}"), "tuning", "code")
-    files = ended("files", gadget("-x86-lvi-load-dot"), "tuning", "output")
-    viewer = ended("viewer", gadget("-view-isel-dags"), "tuning", "code")
-    stamp = ended("stamp", stamped(dumps), "output", how="stamp")
-    assert [each[0] for each in (library, files, viewer, stamp)] == [0, 0, 0, 0]
-    assert (library[2], marker.read_text()) == ("", "loaded\ncalled\n")
-    assert os.listdir(tmp_path / "files") == ["lvi.gadget.dot"]
-    viewed = (tmp_path / "viewed").read_text().splitlines()
-    assert {Path(line).parent for line in viewed} == {viewers}
-    assert any(dumps.iterdir())
+def test_each_succeeds_where_the_program_trusts_its_class(place: Place) -> None:
+    folder = place.folder
+    done = place.attack(
+        "all",
+        ("error", ("tuning", "code"), gadget(f"-x86-lvi-load-opt-plugin={place.plugin}")),
+        ("error", ("tuning", "output"), gadget("-x86-lvi-load-dot")),
+        ("error", ("tuning", "code"), gadget("-view-isel-dags")),
+        ("stamp", ("output",), place.stamped()),
+    )
+    assert (done.returncode, "refused" in done.stdout) == (0, False), done
+    assert (folder / "marker").read_text() == "loaded\ncalled\n"
+    assert "lvi.gadget.dot" in os.listdir(folder / "all")
+    viewed = (folder / "viewed").read_text().splitlines()
+    assert {Path(line).parent for line in viewed} == {folder / "programs"}
+    assert any((folder / "dumps").iterdir())
     # LLVM ends the process, and no Python exception is raised.
-    process = ended("process", gadget("-fast-isel-abort=1"), "tuning", "process")
-    assert process == (1, "", "LLVM ERROR")
+    ended = place.attack("end", ("error", ("tuning", "process"), gadget("-fast-isel-abort=1")))
+    assert (ended.returncode, ended.stdout, ended.stderr[:10]) == (1, "", "LLVM ERROR")

@@ -14,13 +14,7 @@ from tests.support.processes import output_of
 ROOT = pathlib.Path(__file__).parents[2]
 SAMPLE = ROOT / "tests" / "programs" / "sample"
 JOBS, OPTIONS, SENSITIVE = 300, 250, 250  # at least, of the whole sample
-PART = 9  # of `make test`
-
-
-@pytest.fixture(scope="module")
-def cache(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
-    """What fresh processes give, computed once for all modes."""
-    return tmp_path_factory.mktemp("references")
+PART = 12  # of `make test`
 
 
 def some_jobs(folder: pathlib.Path) -> pathlib.Path:
@@ -34,16 +28,13 @@ def some_jobs(folder: pathlib.Path) -> pathlib.Path:
     return folder
 
 
-def judged(cache: pathlib.Path, *more: str, tests: pathlib.Path = SAMPLE.parent) -> dict[str, Any]:
+def judged(folder: pathlib.Path, *more: str, tests: pathlib.Path = SAMPLE.parent) -> dict[str, Any]:
     """The report of `python -m evidence.conformance` on the sample, two threads at once."""
-    report = cache / "report.json"
-    given = ["--tests", tests, "--cache", cache, "--json", report, *more, "sample"]
+    report = folder / "report.json"
+    given = ["--tests", tests, "--cache", folder, "--json", report, *more, "sample"]
     output_of(sys.executable, "-m", "evidence.conformance", *given, cwd=ROOT, timeout=None)
     found: dict[str, Any] = json.loads(report.read_text())
     return found
-
-
-REFUSED = {"stats"}
 
 
 def check(report: dict[str, Any], part: int) -> None:
@@ -51,7 +42,7 @@ def check(report: dict[str, Any], part: int) -> None:
     totals = report["totals"]
     assert report["jobs"] == []  # none differing, crashed or unstable
     names = {reason.split(":")[0] for reason in report["refusals"]}
-    assert names == REFUSED if part == 1 else names <= REFUSED
+    assert names == {"stats"} if part == 1 else names <= {"stats"}
     assert totals["refused"] == len(names)
     assert totals["agreed"] == totals["judged"] - len(names) == totals["commands"] - len(names)
     assert totals["commands"] >= JOBS / part
@@ -65,13 +56,11 @@ def test_a_part_of_the_sample_agrees_or_is_refused_by_name(tmp_path: pathlib.Pat
 
 
 @pytest.mark.long
-def test_every_job_agrees_or_is_refused_by_name(cache: pathlib.Path) -> None:
-    check(judged(cache), part=1)
-
-
-@pytest.mark.long
-def test_every_job_agrees_with_one_machine_for_each_triple(cache: pathlib.Path) -> None:
-    report = judged(cache, "--shared-machines")
+def test_every_job_agrees_or_is_refused_by_name_also_with_one_machine_for_each_triple(
+    tmp_path: pathlib.Path,
+) -> None:
+    check(judged(tmp_path), part=1)
+    report = judged(tmp_path, "--shared-machines")
     assert report["jobs"] == []
     assert report["totals"]["sensitive and agreed"] >= SENSITIVE
 

@@ -8,9 +8,10 @@ import os
 import sys
 import threading
 from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext, suppress
-from contextvars import copy_context
-from typing import NamedTuple, TypeAlias
+from contextlib import suppress
+from contextvars import Context, copy_context
+from functools import cache
+from typing import Any, NamedTuple, TypeAlias
 
 import pytest
 from llvmlite import binding
@@ -28,114 +29,92 @@ REPEATS = 10  # of a measurement that finds too much: a leak shows in all of the
 Turn: TypeAlias = Callable[[int], object]
 
 
-def entries() -> Turn:
-    context = OptionContext(unroll_count=3)
-
-    def turn(_: int) -> None:
-        with context:
-            pass
-
-    return turn
+@cache
+def three(**more: Any) -> OptionContext:
+    return OptionContext(unroll_count=3, base="defaults", **more)
 
 
-def contexts() -> Turn:
-    def turn(number: int) -> None:
-        with OptionContext(unroll_count=number, inline_threshold=-number, base="defaults"):
-            pass
-
-    return turn
+def entries(_: int) -> None:
+    with three():
+        pass
 
 
-def strings_and_lists() -> Turn:
+def contexts(number: int) -> None:
+    with OptionContext(unroll_count=number, inline_threshold=-number, base="defaults"):
+        pass
+
+
+@cache
+def nested() -> OptionContext:
     outer = OptionContext(internalize_public_api_list=["f", "g"], pass_remarks="x", base="defaults")
-    inner = OptionContext(asan_memory_access_callback_prefix="p" * 99, base=outer)
-
-    def turn(_: int) -> None:
-        with outer, inner:
-            pass
-
-    return turn
+    return OptionContext(asan_memory_access_callback_prefix="p" * 99, base=outer)
 
 
-def threads_that_end_inside() -> Turn:
-    context = OptionContext(unroll_count=3)
-
-    def turn(_: int) -> None:
-        thread = threading.Thread(target=outside(context.__enter__))
-        thread.start()
-        thread.join()
-
-    return turn
+def strings_and_lists(_: int) -> None:
+    with nested():
+        pass
 
 
-def copies() -> Turn:
-    with OptionContext(unroll_count=3):
-        copy = copy_context()
-
-    def turn(_: int) -> None:
-        copy.run(binding.get_default_triple)
-
-    return turn
+def threads_that_end_inside(_: int) -> None:
+    thread = threading.Thread(target=outside(three().__enter__))
+    thread.start()
+    thread.join()
 
 
-def sets_inside() -> Turn:
-    context = contained()
-
-    def turn(number: int) -> None:
-        with context:
-            binding.set_option("", f"-asan-memory-access-callback-prefix={'p' * (50 + number % 50)}")
-
-    return turn
+@cache
+def copy() -> Context:
+    return three().run(copy_context)
 
 
-def refusals_inside() -> Turn:
+def copies(_: int) -> None:
+    copy().run(binding.get_default_triple)
+
+
+def sets_inside(number: int) -> None:
+    with contained():
+        binding.set_option("", f"-asan-memory-access-callback-prefix={'p' * (50 + number % 50)}")
+
+
+def refusals_inside(_: int) -> None:
     """LLVM prints why, for which it parses once more."""
-    context, silent, own = contained(), os.open(os.devnull, os.O_WRONLY), os.dup(sys.stderr.fileno())
-
-    def turn(_: int) -> None:
-        os.dup2(silent, sys.stderr.fileno())
-        with context:
-            binding.set_option("", "-unroll-count=many")
-        os.dup2(own, sys.stderr.fileno())
-
-    return turn
+    own, silent = os.dup(2), os.open(os.devnull, os.O_WRONLY)
+    os.dup2(silent, 2)
+    with contained():
+        binding.set_option("", "-unroll-count=many")
+    os.dup2(own, 2)
+    os.close(own)
+    os.close(silent)
 
 
-def records() -> Turn:
-    context = OptionContext({"unroll-count": 3}, base="defaults", unread="error")
-    context.__enter__()  # so that it is not judged after each turn
-
-    def turn(_: int) -> None:
-        with record(), context:
-            pass
-
-    return turn
+@cache
+def judged() -> OptionContext:
+    """Entered, so that it is not judged after each turn."""
+    context = three(unread="error")
+    return context.__enter__()
 
 
-def bindings() -> Turn:
-    llvm_context = binding.create_context()
-
-    def turn(number: int) -> None:
-        context = OptionContext({"unroll-count": number % 7})
-        context.bind(llvm_context)
-        assert bound(llvm_context) is context
-        del context
-        with suppress(ScopeError):
-            OptionContext().bind(llvm_context)
-        unbind(llvm_context)
-
-    return turn
+def records(_: int) -> None:
+    with record(), judged():
+        pass
 
 
-LOOPS: list[Callable[[], Turn]] = [
-    entries,
-    contexts,
-    strings_and_lists,
-    copies,
-    refusals_inside,
-    sets_inside,
-    records,
-    bindings,
+@cache
+def own_context() -> Any:
+    return binding.create_context()
+
+
+def bindings(number: int) -> None:
+    context = OptionContext({"unroll-count": number % 7})
+    context.bind(own_context())
+    assert bound(own_context()) is context
+    del context
+    with suppress(ScopeError):
+        OptionContext().bind(own_context())
+    unbind(own_context())
+
+
+LOOPS: list[Turn] = [
+    *(entries, contexts, strings_and_lists, copies, refusals_inside, sets_inside, records, bindings),
     threads_that_end_inside,
 ]
 
@@ -175,9 +154,8 @@ def in_use() -> InUse:
     return InUse(heap.uordblks + heap.hblkhd, objects, int(line.split()[1]) * 1024)
 
 
-def left_by(make: Callable[[], Turn]) -> InUse:
+def left_by(turn: Turn) -> InUse:
     """What a turn leaves. A leak shows each time, unlike what threads happen to leave in heaps."""
-    turn = make()
     for number in range(TURNS):
         turn(number)
     for _ in range(REPEATS):
@@ -195,18 +173,9 @@ def test_no_loop_leaves_memory() -> None:
     use_small_pages()
     # A thread that starts while another still ends makes a heap of its own, of which 2 KB count as in use.
     assert ctypes.CDLL(None).mallopt(M_ARENA_MAX, 1) or SANITIZED  # whose allocator takes no settings
-    left = {make.__name__: left_by(make) for make in LOOPS}
+    left = {turn.__name__: left_by(turn) for turn in LOOPS}
     too_much = (name for name, each in left.items() if any(a >= b for a, b in zip(each, MOST, strict=True)))
     assert {name: left[name] for name in too_much} == {}
-    assert len(left) > 3
-
-
-def compilations(scope: AbstractContextManager[object]) -> Turn:
-    def turn(_: int) -> None:
-        with scope:
-            compile_job(JOB)
-
-    return turn
 
 
 @pytest.mark.long
@@ -214,7 +183,7 @@ def compilations(scope: AbstractContextManager[object]) -> Turn:
 def test_a_compilation_inside_a_scope_leaves_no_more_than_without_optctx() -> None:
     """llvmlite 0.50 itself loses 1.5 KB of each."""
     initialise_targets()
-    stock = left_by(lambda: compilations(nullcontext()))
-    scoped = left_by(lambda: compilations(OptionContext(unroll_count=4)))
+    stock = left_by(lambda _: compile_job(JOB))
+    scoped = left_by(lambda _: three().run(compile_job, JOB))
     assert scoped.heap - stock.heap < MOST.heap
     assert scoped.objects - stock.objects < MOST.objects

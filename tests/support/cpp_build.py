@@ -23,11 +23,7 @@ SHARED = ("-shared", "-fPIC")
 
 
 def compile_cpp(
-    source: str | pathlib.Path,
-    out: pathlib.Path,
-    *flags: str,
-    standard: str = "c++17",
-    include: str = optctx.get_include(),
+    source: str | pathlib.Path, out: pathlib.Path, *flags: str, standard: str = "c++17"
 ) -> pathlib.Path:
     """Compiles one file, of tests/programs/cpp or elsewhere, without a warning; `out` is what it becomes.
 
@@ -35,7 +31,7 @@ def compile_cpp(
     """
     compiler = os.environ.get("CXX") or shutil.which("c++") or shutil.which("g++")
     assert compiler, "a C++ compiler is needed, as it is to build the package"
-    command = [*compiler.split(), f"-std={standard}", "-O1", *WARNINGS, *[f"-I{include}"][: len(include)]]
+    command = [*compiler.split(), f"-std={standard}", "-O1", *WARNINGS, f"-I{optctx.get_include()}"]
     command += [*flags, str(PROGRAMS / source)]
     made = _made(command)
     if made.exists():

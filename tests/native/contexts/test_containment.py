@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import ctypes
 from dataclasses import replace
-from functools import partial
 
 from optctx import OptionContext, contained, current, registry
 from optctx._native import read_words, replace_add_occurrence, storage_shown
-from optctx.compiling import FreshProcess, Job, compile_job
+from optctx.compiling import Job, compile_job
 from optctx.engine.attach import attach
 from optctx.image.facts.mangled_names import ADD_OCCURRENCE
 from tests.promises.answers import WRITER
 from tests.support.alone import alone
 from tests.support.ir_texts import X86
-from tests.support.scopes import in_threads, process_state, scoped
+from tests.support.scopes import in_threads, process_state
 
 JOB = replace(WRITER, triple=X86)
 TABLE = ".LJTI"  # of its switch
@@ -34,7 +33,6 @@ def test_inside_a_scope_it_reaches_neither_the_process_nor_another_thread_nor_th
     with context:
         assert compile_job(WRITER).error is None
         assert TABLE not in compile_job(JOB).code.decode()  # in here it is as in a process of its own
-        assert process_state() == before
 
         def elsewhere() -> None:
             assert compile_job(JOB) == plain
@@ -60,42 +58,16 @@ def test_inside_a_scope_it_reaches_neither_the_process_nor_another_thread_nor_th
     with OptionContext():
         assert compile_job(JOB) == leaked
 
-
-@alone
-def test_written_storage_of_cl_location_is_contained_too() -> None:
-    def calls() -> object:
+    def calls() -> object:  # whose storage cl::location names
         return registry()["amdgpu-function-calls"].value
 
-    job = Job("define i32 @f(i32 %x) {\n ret i32 %x\n}", "default<O0>", triple="r600-amd-amdhsa")
+    amd = Job("define i32 @f(i32 %x) {\n ret i32 %x\n}", "default<O0>", triple="r600-amd-amdhsa")
     with OptionContext(base="defaults"):
-        compile_job(job)
-        assert calls() is True
+        compile_job(amd)
     assert calls() is True
-    compile_job(job)
-    assert calls() is False  # outside
+    compile_job(amd)
+    assert calls() is False
     assert OptionContext(base="defaults")["amdgpu-function-calls"] is True
-    assert OptionContext()["amdgpu-function-calls"] is False
-
-
-def test_threads_whose_targets_write_the_same_option_do_not_meet(fresh: FreshProcess) -> None:
-    jobs = [
-        replace(JOB, triple=triple, options=options)
-        for triple in (X86, "avr", "hexagon", "lanai", "powerpc64le-unknown-linux-gnu")
-        for options in ((), ("-min-jump-table-entries=6",))
-    ]
-    expected = [fresh.compile(job) for job in jobs]
-    assert all(result.error is None for result in expected)
-    assert expected[0] != expected[1]
-    before = process_state()
-
-    def work(first: int) -> None:
-        for step in range(2 * len(jobs)):
-            number = (first + 3 * step) % len(jobs)
-            assert scoped(jobs[number]) == expected[number], jobs[number].triple
-
-    in_threads([partial(work, first) for first in range(3)])
-    assert process_state() == before
-    assert compile_job(JOB) == expected[0]
 
 
 # Copies of an option that each scope has, because LLVM itself may write to it
@@ -110,14 +82,6 @@ def copy_of(name: str) -> int:
     return found
 
 
-def string_at(name: str) -> int:
-    return copy_of(name) + attach().options[name].value_offset
-
-
-def text_of(name: str) -> str:
-    return ctypes.string_at(read_words(string_at(name), 1)[0]).decode()
-
-
 def test_a_string_assigned_to_the_object_leaves_the_contexts_own_whole() -> None:
     """C++ gives back the object's share of the old string then, and frees that if nobody else has one."""
     assign = ctypes.CDLL("libstdc++.so.6")["_ZNSs6assignEPKcm"]  # std::string::assign, as LLVM was built
@@ -127,28 +91,25 @@ def test_a_string_assigned_to_the_object_leaves_the_contexts_own_whole() -> None
     for _ in range(4):
         for text, context in contexts.items():
             with context:
-                assert (context[name], text_of(name)) == (text, text)
-                assign(string_at(name), b"z" * 99, 99)
-                assert (context[name], text_of(name)) == (text, "z" * 99)
+                string = copy_of(name) + attach().options[name].value_offset
+                for expected in (text, "z" * 99):
+                    [characters] = read_words(string, 1)
+                    assert (context[name], ctypes.string_at(characters).decode()) == (text, expected)
+                    assign(string, b"z" * 99, 99)
 
 
 def test_an_occurrence_given_to_a_scopes_copy_is_the_scopes_and_gone_at_the_next_entry() -> None:
     """LLVM may have taken the address of the copy."""
-    context = contained()
-    for _ in range(2):
-        with context:
-            assert entries() == context["min-jump-table-entries"] == current()["min-jump-table-entries"] == 4
-            assert add_occurrence(copy_of("min-jump-table-entries"), b"min-jump-table-entries", b"9") is False
-            assert context.with_sets().args() == ["-min-jump-table-entries=9"]
-
-
-def add_occurrence(option: int, name: bytes, value: bytes, multi: bool = False) -> bool:
-    """`Option::addOccurrence`, through the table of virtual functions, as C++ calls it."""
+    context, name = contained(), b"min-jump-table-entries"
     engine = attach()
     replacement = replace_add_occurrence(engine.index, engine.image.findings.need(ADD_OCCURRENCE).address)
-    assert replacement in read_words(read_words(option, 1)[0], 16)
-    bytes_of = (ctypes.c_char_p, ctypes.c_size_t)
-    kind = ctypes.CFUNCTYPE(
-        ctypes.c_bool, ctypes.c_void_p, ctypes.c_uint, *bytes_of, *bytes_of, ctypes.c_bool
-    )
-    return bool(kind(replacement)(option, 1, name, len(name), value, len(value), multi))
+    text = (ctypes.c_char_p, ctypes.c_size_t)
+    kind = ctypes.CFUNCTYPE(ctypes.c_bool, ctypes.c_void_p, ctypes.c_uint, *text, *text, ctypes.c_bool)
+    for _ in range(2):
+        with context:
+            assert entries() == context[name.decode()] == current()[name.decode()] == 4
+            copy = copy_of(name.decode())
+            # As C++ calls Option::addOccurrence, through the table of virtual functions.
+            assert replacement in read_words(read_words(copy, 1)[0], 16)
+            assert kind(replacement)(copy, 1, name, len(name), b"9", 1, False) is False
+            assert context.with_sets().args() == ["-min-jump-table-entries=9"]

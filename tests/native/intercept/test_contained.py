@@ -8,8 +8,7 @@ import os
 import pickle
 import threading
 import warnings
-from contextlib import suppress
-from dataclasses import replace
+from contextlib import nullcontext, suppress
 from functools import partial
 from pathlib import Path
 
@@ -30,42 +29,17 @@ from optctx import (
     registry,
     tool,
 )
-from optctx.compiling import FreshProcess, Job, compile_job
 from tests.support.alone import end_of
 from tests.support.endless import reached
-from tests.support.ir_texts import COUNTED, X86
+from tests.support.examples import examples
 from tests.support.option_values import one
 from tests.support.processes import SECONDS, forked, in_child
 from tests.support.scopes import UNROLLED_ONCE, both, four, in_threads, reset_all, set_option, unrolled
 
 pytestmark = [pytest.mark.usefixtures("attached", "outside", "unchanged")]
 
-JOB = Job(COUNTED, "default<O3>", triple=X86, emit="assembly")
-COUNTS = (2, 3, 4, 8)
 
-
-def test_set_option_acts_on_its_scope_alone_as_in_a_process_of_its_own(fresh: FreshProcess) -> None:
-    expected = {n: fresh.compile(replace(JOB, options=(f"-unroll-count={n}",))) for n in COUNTS}
-    outside = fresh.compile(JOB)
-    assert len({result.code for result in (*expected.values(), outside)}) == len(COUNTS) + 1
-
-    shared, together = OptionContext(), threading.Barrier(len(COUNTS), timeout=SECONDS)
-
-    def work(count: int) -> None:
-        for own in (shared, *(contained() for _ in range(5))):
-            with own:
-                set_option("unroll-count", str(count))
-                if own is shared:
-                    together.wait()
-                assert compile_job(JOB) == expected[count]
-                assert own.with_sets()["unroll-count"] == count
-            assert compile_job(JOB) == outside
-
-    in_threads([partial(work, count) for count in COUNTS])
-    with shared:  # again
-        assert compile_job(JOB) == outside
-
-
+@examples(40)
 @given(st.lists(st.deferred(one), min_size=1, max_size=5))
 def test_every_type_of_option_is_set_inside_as_a_context_sets_it(drawn: list[tuple[Option, object]]) -> None:
     arguments = [arg for option, value in drawn for arg in OptionContext({option.name: value}).args()]
@@ -86,13 +60,19 @@ def test_every_type_of_option_is_set_inside_as_a_context_sets_it(drawn: list[tup
 
 
 def test_lists_take_the_place_of_the_scopes_and_grow_inside() -> None:
-    with OptionContext({"force-attribute": ["f:cold"]}, base="defaults") as context:
+    events: list[optctx.DriftEvent] = []
+    with (
+        optctx.watch(events.append),
+        OptionContext({"force-attribute": ["f:cold"]}, base="defaults") as context,
+    ):
+        set_option("force-vector-width", "many")
         set_option("force-attribute", "g:noinline")
         set_option("force-attribute", "h:minsize")
         assert current()["force-attribute"] == ["g:noinline", "h:minsize"]
         assert context.with_sets() == OptionContext(
             {"force-attribute": ["g:noinline", "h:minsize"]}, base="defaults"
         )
+    assert events == [], "watchers are not told of what is contained"
 
 
 def test_a_reset_ends_with_the_scope_and_leaves_the_registered_values_in_it() -> None:
@@ -108,64 +88,39 @@ def test_a_reset_ends_with_the_scope_and_leaves_the_registered_values_in_it() ->
         assert both() == (4, 4)
 
 
-@forked
-def test_what_is_set_process_wide_before_does_not_come_back_with_a_reset() -> None:
-    set_option("unroll-count", "8")
-    with contained() as context:
-        assert both() == (8, 8)
-        reset_all()
-        assert both() == (UNROLLED_ONCE, UNROLLED_ONCE)
-        assert context.with_sets() == OptionContext(base="defaults")
-    assert both() == (8, 8)
-    assert list(drift()) == ["unroll-count"]
-    reset_all()
-    assert not drift()
-
-
 BAD_VALUES = (
-    ("-unroll-count=many",),
+    ("-unroll-count=4", "-unroll-count=many"),
     ("-x86-align-branch=nonsense",),
     ("-unroll-count",),
     ("-no-such-option=1",),
-    ("-unroll-count=4", "-unroll-count=many"),
 )
-
-
-def set_in_stock_llvm(arguments: tuple[str, ...]) -> None:
-    for argument in arguments:
-        binding.set_option("", argument)
-
-
-def set_inside(arguments: tuple[str, ...]) -> None:
-    with contained() as context:
-        set_in_stock_llvm(arguments)
-        seen = context.with_sets().args()
-    print(seen, drift(), flush=True)
 
 
 def set_each(inside: bool) -> None:
     """Set each row in a child of its own, for LLVM refuses some at their second time in other words."""
+
+    def child(arguments: tuple[str, ...]) -> None:
+        with contained() if inside else nullcontext() as context:
+            for argument in arguments:
+                binding.set_option("", argument)
+            if context is not None:
+                assert context.with_sets().args() == list(arguments[:-1])
+        assert not inside or not drift()
+
     if inside:
         optctx.attach()
     for arguments in BAD_VALUES:
-        in_child(partial(set_inside if inside else set_in_stock_llvm, arguments))
+        in_child(partial(child, arguments))
         print("next", flush=True)
 
 
 def test_bad_values_are_refused_in_llvms_words_and_change_nothing() -> None:
     stock, inside = end_of(set_each, inside=False), end_of(set_each, inside=True)
     assert (inside.status, inside.failed) == (stock.status, stock.failed) == (0, "")
-    refusals = stock.printed.split("next\n")
-    assert [said != "" for said in refusals] == [row[0] != "-no-such-option=1" for row in BAD_VALUES] + [
-        False
-    ]
-    assert inside.printed.split("next\n") == [
-        *(
-            f"{said}{list(row[:-1])} every option is as it was registered\n"
-            for row, said in zip(BAD_VALUES, refusals, strict=False)
-        ),
-        "",
-    ]
+    *refusals, last, end = stock.printed.split("next\n")
+    assert all(refusals)
+    assert (last, end) == ("", "")
+    assert inside.printed == stock.printed
 
 
 @forked
@@ -179,49 +134,38 @@ def test_options_that_contexts_cannot_hold_are_set_for_the_process_with_a_warnin
     assert list(drift()) == ["time-passes"]
 
 
-def set_once(name: str, value: int) -> None:
+def set_once(name: str) -> None:
     """As a library does at its first use."""
-    binding.set_option("", f"-{name}={value}")
+    binding.set_option("", f"-{name}=3")
 
 
-def told(scope: OptionContext, *names: str) -> list[tuple[str, int]]:
-    """What is said of options that a library sets in a scope: (text, line)."""
+def told(scope: OptionContext) -> list[str]:
+    """What is said at which line of options that a library sets again and again in a scope."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("default")
         for _ in range(3):
             with scope:
-                for name in names:
-                    set_once(name, 3)
+                set_once("unroll-count")
+                set_once("inline-threshold")
+        reset_all()
     assert {(each.category, each.filename) for each in caught} <= {(ContainmentWarning, __file__)}
-    return [(str(each.message), each.lineno) for each in caught]
+    return [f"line {each.lineno}: {each.message}" for each in caught]
 
 
-def test_what_a_library_sets_once_inside_a_scope_is_said_once_for_each_option_and_place() -> None:
+def test_what_a_library_sets_inside_a_scope_is_said_once_for_each_option_and_place() -> None:
     line = set_once.__code__.co_firstlineno + 2
-    names = ("unroll-count", "inline-threshold")
     for scope in (OptionContext(), OptionContext(unroll_count=4), OptionContext.from_args("-unroll-count=4")):
-        said = told(scope, *names)
-        assert [at for _, at in said] == [line, line]
-        for (text, _), name in zip(said, names, strict=True):
+        first, second = told(scope)
+        for text, name in ((first, "unroll-count"), (second, "inline-threshold")):
+            assert text.startswith(f"line {line}: ")
             assert repr(name) in text
             assert "before the first scope, or outside scopes" in text
-        assert both() == (UNROLLED_ONCE, UNROLLED_ONCE)
-    assert not drift()
-
-
-def test_nothing_is_said_where_it_was_asked_to_be_contained_or_nothing_is_lost() -> None:
-    for scope in (contained(), tool(), tool("-unroll-count=4"), copy.copy(contained()), tool().derive()):
-        assert told(scope, "unroll-count", "inline-threshold") == []
-    with contained(), warnings.catch_warnings():
-        warnings.simplefilter("error")
-        set_once("unroll-count", 2)
-        reset_all()
-        set_once("unroll-count", 3)
+    for silent in (contained(), tool(), tool("-unroll-count=4"), copy.copy(contained()), tool().derive()):
+        assert told(silent) == [], "it was asked for"
     with OptionContext(), warnings.catch_warnings():
         warnings.simplefilter("error")
-        reset_all()
         with pytest.raises(ContainmentWarning, match="'unroll-count'"):
-            set_once("unroll-count", 2)
+            set_option("unroll-count", "2")
         assert both() == (2, 2), "it is set all the same"
     assert both() == (UNROLLED_ONCE, UNROLLED_ONCE)
 
@@ -240,18 +184,14 @@ def test_what_is_recorded_and_unread_is_right_inside() -> None:
         context.__exit__(None, None, None)
 
 
-def test_watchers_are_not_told() -> None:
-    events: list[optctx.DriftEvent] = []
-    with optctx.watch(events.append), contained():
-        set_option("unroll-count", "4")
-        set_option("force-vector-width", "8")  # cl::location
-        set_option("unroll-count", "many")
-    assert events == []
-
-
 @forked
-def test_a_tool_starts_from_the_registered_values_and_leaves_no_trace() -> None:
+def test_what_was_set_process_wide_comes_back_only_outside_and_not_into_a_tool_or_with_a_reset() -> None:
     set_option("unroll-count", "8")
+    with contained() as context:
+        assert both() == (8, 8)
+        reset_all()
+        assert both() == (UNROLLED_ONCE, UNROLLED_ONCE)
+        assert context.with_sets() == OptionContext(base="defaults")
     with four() as outer:
         set_option("inline-threshold", "3")
         before = outer.with_sets()
@@ -271,7 +211,9 @@ def test_a_tool_starts_from_the_registered_values_and_leaves_no_trace() -> None:
         assert outer.with_sets() == before == current()
         assert both() == (4, 4)
     assert both() == (8, 8)
+    assert list(drift()) == ["unroll-count"]
     reset_all()
+    assert not drift()
 
 
 def test_a_thread_waits_while_another_one_parses_and_a_child_of_fork_does_not(tmp_path: Path) -> None:
@@ -280,25 +222,22 @@ def test_a_thread_waits_while_another_one_parses_and_a_child_of_fork_does_not(tm
     os.mkfifo(fifo)
     began, parsed = threading.Event(), threading.Event()
 
-    def parse(argument: str, library: ctypes.CDLL) -> None:
-        library.LLVMPY_SetCommandLine(b"tool", argument.encode())
+    def parse(argument: str, library: ctypes.CDLL, count: int) -> None:
+        with contained():
+            library.LLVMPY_SetCommandLine(b"tool", argument.encode())
+            if count == 3:
+                parsed.set()
+            assert both() == (count, count)
 
     def first() -> None:
-        with contained():
-            parse(f"@{fifo}", ctypes.CDLL(binding.ffi.lib._name))
-            assert both() == (2, 2)
+        parse(f"@{fifo}", ctypes.CDLL(binding.ffi.lib._name), 2)
 
     def second() -> None:
         assert began.wait(SECONDS)
-        with contained():
-            parse("-unroll-count=3", ctypes.PyDLL(binding.ffi.lib._name))
-            parsed.set()
-            assert both() == (3, 3)
+        parse("-unroll-count=3", ctypes.PyDLL(binding.ffi.lib._name), 3)
 
     def child() -> None:
-        with contained():
-            parse("-unroll-count=4", ctypes.PyDLL(binding.ffi.lib._name))
-            assert both() == (4, 4)
+        parse("-unroll-count=4", ctypes.PyDLL(binding.ffi.lib._name), 4)
 
     def third() -> None:
         with reached(str(fifo)) as writing:

@@ -6,18 +6,15 @@ Everything runs in processes of its own: pages are protected and signals handled
 from __future__ import annotations
 
 import pathlib
-from collections.abc import Callable
 from contextlib import nullcontext
-from typing import Any
 
 import pytest
 
 from optctx import OptionContext, registry
-from optctx._native import Role, demangle
+from optctx._native import Role, Site, Transaction, demangle
 from optctx.compiling import Job, compile_job
 from optctx.engine.attach import attach
-from optctx.engine.engine import Engine
-from tests.native.lab.auditing import attach_without
+from optctx.engine.engine import Engine, _trampolines
 from tests.support.alone import alone
 from tests.support.audit import audit
 from tests.support.installed import needs_audit
@@ -29,7 +26,7 @@ pytestmark = [needs_audit]
 
 @alone
 def test_a_compilation_in_a_context_touches_nothing_and_gives_the_same() -> None:
-    jobs = [Job(SCALE, triple=X86), Job(CALLS, triple=X86), Job(SCALE, "default<O1>", emit="ir")]
+    jobs = [Job(SCALE, triple=X86), Job(CALLS, triple=X86, emit="ir"), Job(SCALE, "default<O1>", emit="ir")]
     context = OptionContext({"unroll-count": 4, "inline-threshold": 0, "regalloc": "greedy"})
     with context:
         expected = [compile_job(job) for job in jobs]
@@ -80,41 +77,42 @@ def test_inside_an_audit_options_say_what_they_say_outside_and_reading_them_is_n
     assert "Emit AT&T-style assembly" in told
 
 
-# The site of an option that is left as it is, and a compilation that comes past it.
-MISSED: dict[str, tuple[str, str, Callable[[], object]]] = {
-    "read": ("unroll-count", "llvm::computeUnrollCount(", unrolled),
-    "write": (
-        "min-jump-table-entries",
-        "llvm::TargetLoweringBase::setMinimumJumpTableEntries(",
-        lambda: compile_job(Job(CALLS, "default<O0>", triple="avr")),
-    ),
+# Of the site of an option that is left as it is: whether it writes, and how the name of its function begins.
+MISSED = {
+    "unroll-count": (False, "llvm::computeUnrollCount("),
+    "min-jump-table-entries": (True, "llvm::TargetLoweringBase::setMinimumJumpTableEntries("),
 }
 
 
-@pytest.mark.parametrize("kind", MISSED)
+def site_of(engine: Engine, option: str) -> Site:
+    writes, function = MISSED[option]
+    place = engine.options[option].place
+    return next(
+        site
+        for site in engine.plan.references.sites
+        if (site.region, site.offset) == place
+        and site.writes == writes
+        and demangle(engine.image.name_of(site.function)).startswith(function)
+    )
+
+
 @alone
-def test_one_site_that_was_missed_is_reported_with_function_option_and_address(kind: str) -> None:
-    option, function, compilation = MISSED[kind]
-
-    def choose(engine: Engine) -> list[Any]:
-        place = engine.options[option].place
-        return [
-            next(
-                site
-                for site in engine.plan.references.sites
-                if (site.region, site.offset) == place
-                and site.writes == (kind == "write")
-                and demangle(engine.image.name_of(site.function)).startswith(function)
-            )
-        ]
-
-    engine, [missed] = attach_without(choose)
+def test_sites_that_were_missed_are_reported_with_function_option_and_address() -> None:
+    engine = attach()
+    missed = {option: site_of(engine, option) for option in MISSED}
+    left_alone = {site.address for site in missed.values()}
+    code = [part for part in _trampolines(engine.image, engine.plan) if part[0] not in left_alone]
+    engine.transaction.undo()
+    engine.transaction = Transaction(code, engine.image.text_begin, engine.image.text_end)
+    engine.transaction.commit()
     with OptionContext({"unroll-count": 4}), audit() as seen:
-        result = compilation()
-    assert kind == "write" or result == 1  # what LLVM has, not what the context says
-    [access] = seen.accesses
-    assert access.function == demangle(engine.image.name_of(missed.function))
-    assert access.option == option
-    assert (access.instruction, access.address) == (missed.address, missed.region + missed.offset)
-    assert access.write == missed.writes
-    assert access.count > 0
+        assert unrolled() == 1  # what LLVM has, not what the context says
+        compile_job(Job(CALLS, "default<O0>", triple="avr"))
+    accesses = {access.option: access for access in seen.accesses}
+    assert len(seen.accesses) == len(accesses) == len(missed)
+    for option, site in missed.items():
+        access = accesses[option]
+        assert access.function == demangle(engine.image.name_of(site.function))
+        assert (access.instruction, access.address) == (site.address, site.region + site.offset)
+        assert access.write == site.writes
+        assert access.count > 0

@@ -32,18 +32,10 @@ from llvmlite import binding as llvm
 from llvmlite.binding import ffi
 
 import optctx
-from optctx import (
-    OptionContext,
-    emit_object,
-    info,
-    record,
-    registry,
-    run_passes,
-    unbind,
-    watch,
-)
+from optctx import OptionContext, emit_object, info, record, registry, run_passes, unbind, watch
 from tests.support.forking import fork, run_and_end
 from tests.support.ir_texts import COUNTED, UNROLL, X86
+from tests.support.runs import stores
 
 LIMIT = 120.0  # seconds that a child may take; most take 0.1
 ASLEEP = 2.0  # seconds in a row: a child has one thread, which waits so long for nothing but a lock
@@ -56,17 +48,12 @@ class Summary:
     forks: int = 0
     hangs: dict[str, int] = field(default_factory=lambda: {"optctx": 0, "others": 0})
     failed: int = 0
-    samples: list[str] = field(default_factory=list)
     rounds: dict[str, int] = field(default_factory=lambda: dict.fromkeys(LOADS, 0))  # of each thread's work
     seconds: float = 0.0
 
 
 def module() -> Any:
     return llvm.parse_assembly(COUNTED, llvm.create_context())
-
-
-def stores(made: Any) -> int:
-    return str(made).count("store volatile")
 
 
 # What threads do
@@ -138,11 +125,29 @@ def in_child() -> None:
 # Forking and looking
 
 
-def child(work: Callable[[], None], file: int) -> None:
-    """Never returns."""
-    os.dup2(file, 2)
-    faulthandler.register(signal.SIGUSR1, file=file, chain=False)  # without a thread of its own
-    run_and_end(work)
+def fork_once(summary: Summary) -> None:
+    with tempfile.TemporaryFile() as file:
+        if not (pid := fork()):
+            os.dup2(file.fileno(), 2)
+            faulthandler.register(signal.SIGUSR1, chain=False)  # without a thread of its own
+            run_and_end(in_child)
+        summary.forks += 1
+        status = wait_for(pid)
+        if status == 0:
+            return
+        native = ""
+        if status is None:
+            os.kill(pid, signal.SIGUSR1)
+            time.sleep(0.5)
+            native = native_stack(pid)
+            os.kill(pid, signal.SIGKILL)
+            os.waitpid(pid, 0)
+        python = os.pread(file.fileno(), 1 << 16, 0).decode(errors="replace")
+        if status is None:
+            summary.hangs[whose(native, python)] += 1
+        else:
+            summary.failed += 1
+        print(f"status {status}", python[:3000], native[:3000], sep="\n", file=sys.stderr)
 
 
 def wait_for(pid: int) -> int | None:
@@ -162,55 +167,23 @@ def wait_for(pid: int) -> int | None:
 
 
 def native_stack(pid: int) -> str:
-    """Nothing without gdb: Python's own stack has to do."""
+    """The frames of all threads; nothing without gdb: Python's own stack has to do."""
     if shutil.which("gdb") is None:
         return ""
-    done = subprocess.run(
-        ["gdb", "-p", str(pid), "-batch", "-ex", "thread apply all bt 30"],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    return done.stdout
+    command = ["gdb", "-p", str(pid), "-batch", "-ex", "thread apply all bt 30"]
+    printed = subprocess.run(command, capture_output=True, text=True, check=False).stdout
+    return "\n".join(line[:120] for line in printed.splitlines() if re.match(r"#\d", line))
 
 
 def whose(native: str, python: str) -> str:
     """Whose lock a child waits for, by what the innermost frames outside the C library and Python are of."""
     for line in native.splitlines():
-        if re.match(r"#\d", line):
-            if "_native" in line or "optctx::" in line:
-                return "optctx"
-            if "libllvmlite" in line:
-                return "others"
+        if "_native" in line or "optctx::" in line:
+            return "optctx"
+        if "libllvmlite" in line:
+            return "others"
     innermost = next((line for line in python.splitlines() if line.lstrip().startswith("File")), "")
     return "optctx" if f"{os.sep}optctx{os.sep}" in innermost else "others"
-
-
-def look_at(pid: int, file: int, summary: Summary) -> None:
-    os.kill(pid, signal.SIGUSR1)
-    time.sleep(0.5)
-    native = native_stack(pid)
-    os.kill(pid, signal.SIGKILL)
-    os.waitpid(pid, 0)
-    python = os.pread(file, 1 << 16, 0).decode(errors="replace")
-    summary.hangs[whose(native, python)] += 1
-    if len(summary.samples) < 5:
-        frames = [line[:120] for line in native.splitlines() if re.match(r"#\d", line)]
-        summary.samples += ["\n".join(python.splitlines()[:6] + frames[:14])]
-
-
-def fork_once(work: Callable[[], None], summary: Summary) -> None:
-    with tempfile.TemporaryFile() as file:
-        if not (pid := fork()):
-            child(work, file.fileno())
-        summary.forks += 1
-        status = wait_for(pid)
-        if status is None:
-            look_at(pid, file.fileno(), summary)
-        elif status != 0:
-            summary.failed += 1
-            if len(summary.samples) < 3:
-                summary.samples.append(f"status {status}: {os.pread(file.fileno(), 3000, 0).decode()}")
 
 
 def renew_lock() -> None:
@@ -218,9 +191,9 @@ def renew_lock() -> None:
     ffi.lib._lock._lock = threading.RLock()
 
 
-def load(name: str, work: Callable[[], None], summary: Summary, stop: threading.Event) -> None:
+def load(name: str, summary: Summary, stop: threading.Event) -> None:
     while not stop.is_set():
-        work()
+        LOADS[name]()
         summary.rounds[name] += 1
         time.sleep(random.random() * 0.004)  # so that all have their turns, and nobody is inside now and then
 
@@ -236,10 +209,7 @@ def main() -> None:
     llvm.initialize_all_targets()
     llvm.initialize_all_asmprinters()
     summary, stop = Summary(), threading.Event()
-    threads = [
-        threading.Thread(target=load, args=(name, work, summary, stop), daemon=True)
-        for name, work in LOADS.items()
-    ]
+    threads = [threading.Thread(target=load, args=(name, summary, stop), daemon=True) for name in LOADS]
     begun = time.monotonic()
     for thread in threads:
         thread.start()
@@ -248,15 +218,13 @@ def main() -> None:
         and time.monotonic() - begun < given.seconds
         and summary.hangs["optctx"] < given.hangs
     ):
-        fork_once(in_child, summary)
+        fork_once(summary)
         time.sleep(random.random() * 0.005)
     stop.set()
     for thread in threads:
         thread.join(60)
     summary.seconds = round(time.monotonic() - begun, 1)
-    samples = vars(summary).pop("samples")
     print(json.dumps(vars(summary)))
-    print(*samples, sep="\n\n", file=sys.stderr)
 
 
 if __name__ == "__main__":

@@ -1,43 +1,25 @@
 """Children of a threaded process: they wait for no thread that they do not have, and find nothing half-done.
 
-What could hang runs in a process of its own. Children that hang are killed by an alarm.
+What could hang runs in a process of its own.
 """
 
 from __future__ import annotations
 
 import json
 import os
-import signal
 import sys
 import threading
-from collections.abc import Callable
 from functools import partial
 from types import FrameType
 
 import pytest
 
-from optctx import (
-    OptctxError,
-    OptionContext,
-    _native,
-    attach,
-)
+from optctx import OptctxError, OptionContext, _native, attach
 from optctx.compiling import FreshProcess, Job
 from tests.support.alone import alone
-from tests.support.forking import fork
 from tests.support.library_code import LLVMLITE
 from tests.support.processes import SECONDS, in_child, python_process, wait_until_asleep
 from tests.support.scopes import beside, meanwhile, unrolled
-
-
-def child(work: Callable[[], object]) -> None:
-    """Run the work in a child of fork, which has to end well and in time."""
-
-    def limited() -> None:
-        signal.alarm(int(SECONDS))
-        work()
-
-    in_child(limited)
 
 
 @pytest.mark.parametrize("forks", [12, pytest.param(10_000, marks=pytest.mark.long)])
@@ -79,7 +61,7 @@ def test_a_fork_during_the_first_attach(step: str) -> None:
     os.register_at_fork(after_in_parent=lambda: forked.append(1))
     with beside(attach_slowly):
         assert begun.wait(SECONDS)
-        child(work)
+        in_child(work)
     assert seen == [[]]  # not before this step was done
     work()
 
@@ -98,29 +80,23 @@ def test_forks_while_other_threads_lock_what_they_compile() -> None:
     with meanwhile(*[lock] * 3):
         kept = 0
         for _ in range(15):
-            child(work)
+            in_child(work)
         kept = 1
-        compile_alone(3, 0, None, child, work)  # the child goes on holding what it holds
+        compile_alone(3, 0, None, in_child, work)  # the child goes on holding what it holds
     assert _native.held()["locks"] == 0
 
 
 @alone
 def test_a_fresh_process_stays_the_parents() -> None:
     job = Job("define void @f() { ret void }", "default<O1>", emit="ir")
+
+    def child() -> None:
+        with pytest.raises(OptctxError, match="forked from"):
+            fresh.compile(job)
+        with FreshProcess() as own:
+            assert own.compile(job).error is None
+
     with FreshProcess() as fresh:
         assert fresh.compile(job).error is None
-        (go, ready), (end, lives) = os.pipe(), os.pipe()
-        if not (pid := fork()):  # lives on while the parent ends its helper
-            with pytest.raises(OptctxError, match="forked from"):
-                fresh.compile(job)
-            with FreshProcess() as own:
-                assert own.compile(job).error is None
-            os.close(lives)
-            os.write(ready, b"x")
-            os.read(end, 1)
-            os._exit(0)
-        assert os.read(go, 1) == b"x"
+        in_child(child)
         assert fresh.compile(job).error is None
-    assert os.waitpid(pid, os.WNOHANG) == (0, 0)  # the helper ended although the child lives
-    os.close(lives)
-    os.waitpid(pid, 0)

@@ -1,51 +1,14 @@
-"""Forks, shutdown and signals: nothing crashes or hangs."""
+"""Shutdown and signals: nothing crashes or hangs."""
 
 from __future__ import annotations
 
 import signal
 import threading
 
-from optctx import OptionContext, current, info
+from optctx import OptionContext, current
 from tests.support.alone import alone
-from tests.support.processes import SECONDS, in_child
-from tests.support.scopes import inside_elsewhere, process_state, unrolled
-
-
-@alone
-def test_a_child_of_fork_is_in_the_scopes_that_its_parent_was_in() -> None:
-    before = process_state()
-
-    def child() -> None:
-        assert (current()["unroll-count"], unrolled()) == (3, 3)
-        inner.__exit__()
-        assert (current()["unroll-count"], unrolled()) == (2, 2)
-        outer.__exit__()
-        assert (current()["unroll-count"], unrolled()) == (0, 1)
-        assert process_state() == before
-        with OptionContext(unroll_count=4):
-            assert unrolled() == 4
-
-    unrolled()
-    with OptionContext(unroll_count=2) as outer, OptionContext(unroll_count=3) as inner:
-        in_child(child)
-        assert unrolled() == 3
-
-
-@alone
-def test_a_child_of_fork_has_nothing_of_other_threads_and_waits_for_none() -> None:
-    before = process_state()
-
-    def child() -> None:
-        assert info()["active_scopes"] == 0
-        assert process_state() == before
-        assert unrolled() == 1
-        with OptionContext(unroll_count=4):
-            assert unrolled() == 4
-        assert process_state() == before
-
-    with inside_elsewhere(OptionContext(unroll_count=2)):
-        in_child(child)
-    assert process_state() == before
+from tests.support.processes import SECONDS
+from tests.support.scopes import unrolled
 
 
 @alone
@@ -72,8 +35,8 @@ def test_a_signal_handler_that_enters_a_scope_leaves_the_interrupted_one_alone()
             seen.append(unrolled())
         signal.setitimer(signal.ITIMER_REAL, 0.005)  # again, but never inside itself
 
+    OptionContext()  # attaches
     unrolled()
-    OptionContext()
     signal.signal(signal.SIGALRM, on_alarm)
     signal.setitimer(signal.ITIMER_REAL, 0.005)
     results = set()

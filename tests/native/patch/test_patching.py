@@ -1,7 +1,4 @@
-"""Patching the real library: all sites or none, every byte back, other threads unharmed.
-
-Everything runs in processes of its own: a mistake here would be the end of the process.
-"""
+"""Patching the real library: all sites or none, every byte back, other threads unharmed."""
 
 from __future__ import annotations
 
@@ -9,28 +6,21 @@ import ctypes
 import errno
 import mmap
 import os
-from pathlib import Path
 
 import pytest
 
 import optctx
 import optctx.engine.attach as attaching
-from optctx._native import (
-    SharedPointers,
-    Transaction,
-    is_attached,
-    read_bytes,
-    redirect,
-    restore,
-)
+from optctx._native import SharedPointers, Transaction, is_attached, read_bytes, redirect, restore
 from optctx.hosts.llvmlite import llvmlite_image
 from tests.native.patch.patching import as_before, prepare, prepared, refused
 from tests.support.alone import alone
-from tests.support.cpp_build import PROGRAMS, ROOT, compile_cpp
 from tests.support.library_code import LLVMLITE, changed_code
-from tests.support.processes import output_of
 from tests.support.scopes import in_threads, meanwhile, unrolled
 from tests.support.seccomp import refuse
+
+mprotect = ctypes.CDLL(None).mprotect
+mprotect.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int)
 
 
 def mapped(begin: int, end: int) -> set[str]:
@@ -45,16 +35,27 @@ def mapped(begin: int, end: int) -> set[str]:
     return set(map(str, found))
 
 
+def compile() -> None:
+    assert unrolled() == 1
+
+
+MEMBARRIER, QUERY, OF_CODE = 324, 0, 1 << 5  # of x86-64; linux/membarrier.h
+
+
+def kernel(command: int) -> int:
+    """What membarrier(2) returns. It takes OF_CODE only from a process that has said that it will use it."""
+    return int(ctypes.CDLL(None).syscall(MEMBARRIER, command, 0, 0))
+
+
 @prepared
-def test_every_byte_is_back_after_undo_and_nothing_else_ever_changed() -> None:
+def test_every_byte_is_back_after_undo_also_beside_threads_that_compile() -> None:
     sites, begin, end = prepare()
     mappings = mapped(begin, end)
     transaction = Transaction(sites, begin, end)
     assert len(transaction) == len(sites)
-    assert not transaction.committed
-    assert as_before(sites)
-    assert unrolled() == 1
     lines = {line for address, code, _ in sites for line in (address, address + len(code) - 1)}
+    assert kernel(QUERY) & OF_CODE
+    assert kernel(OF_CODE) == -1
     for _ in range(2):
         transaction.commit()
         assert transaction.committed
@@ -64,44 +65,22 @@ def test_every_byte_is_back_after_undo_and_nothing_else_ever_changed() -> None:
             assert now[0] == 0xE9
             assert target == transaction.trampoline_of(address)
             assert now[5:] == b"\xcc" * (len(code) - 5)  # never reached
-        places = {line - line % 64 for line in lines}
-        assert {line - line % 64 for line in changed_code()} <= places
-        assert unrolled() == 1
+        assert {line - line % 64 for line in changed_code()} <= {line - line % 64 for line in lines}
+        compile()
         assert mapped(begin, end) == mappings
         transaction.commit()  # a second time: nothing to do
         transaction.undo()
         assert not transaction.committed
         assert as_before(sites)
         assert mapped(begin, end) == mappings
-        assert unrolled() == 1
         transaction.undo()
-
-
-MEMBARRIER, QUERY, OF_CODE = 324, 0, 1 << 5  # of x86-64; linux/membarrier.h
-
-
-@prepared
-def test_every_processor_has_forgotten_old_instructions_when_a_change_returns() -> None:
-    """The kernel takes the command only from a process that has said that it will use it."""
-    system = ctypes.CDLL(None, use_errno=True)
-    assert system.syscall(MEMBARRIER, QUERY, 0, 0) & OF_CODE
-    assert system.syscall(MEMBARRIER, OF_CODE, 0, 0) == -1
-    assert ctypes.get_errno() == errno.EPERM
-    sites, begin, end = prepare()
-    Transaction(sites[:1], begin, end).commit()
-    assert system.syscall(MEMBARRIER, OF_CODE, 0, 0) == 0
-
-
-@pytest.mark.parametrize("error", [errno.ENOSYS, errno.EPERM])
-@prepared
-def test_a_sandbox_without_that_command_is_no_reason_not_to_attach(error: int) -> None:
-    sites, begin, end = prepare()
-    refuse("membarrier", error)
-    transaction = Transaction(sites, begin, end)
-    for change in (transaction.commit, transaction.undo):
-        change()
-        assert unrolled() == 1
+    with meanwhile(compile, compile):
+        for _ in range(4):
+            transaction.commit()
+            compile()
+            transaction.undo()
     assert as_before(sites)
+    assert kernel(OF_CODE) == 0, "every processor has forgotten old instructions when a change returns"
 
 
 @pytest.mark.parametrize("call", ["mprotect", "mremap"])
@@ -111,9 +90,6 @@ def test_a_refusal_by_the_kernel_leaves_every_byte_as_it_was_beside_a_thread_tha
     fresh, redirected = Transaction(sites[10:], begin, end), Transaction(sites[:10], begin, end)
     redirected.commit()
     changed = changed_code()
-
-    def compile() -> None:
-        assert unrolled() == 1
 
     def fail() -> None:
         refuse(call, errno.ENOMEM)
@@ -194,12 +170,11 @@ def test_code_that_is_no_mapping_of_a_file_is_redirected_as_well() -> None:
     libc.mmap.restype = libc.mremap.restype = ctypes.c_void_p
     libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, *[ctypes.c_int] * 3, ctypes.c_long]
     libc.mremap.argtypes = [ctypes.c_void_p, *[ctypes.c_size_t] * 2, ctypes.c_int, ctypes.c_void_p]
-    libc.mprotect.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
     size = last - first
     of_no_file = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS
     copy = libc.mmap(None, size, mmap.PROT_READ | mmap.PROT_WRITE, of_no_file, -1, 0)
     ctypes.memmove(copy, first, size)
-    assert libc.mprotect(copy, size, mmap.PROT_READ | mmap.PROT_EXEC) == 0
+    assert mprotect(copy, size, mmap.PROT_READ | mmap.PROT_EXEC) == 0
     assert libc.mremap(copy, size, size, 3, first) == first  # MREMAP_MAYMOVE | MREMAP_FIXED
     assert unrolled() == 1
     for _ in range(2):
@@ -212,67 +187,69 @@ def test_code_that_is_no_mapping_of_a_file_is_redirected_as_well() -> None:
 
 # Attaching and detaching: a step that fails leaves the steps before it undone
 
-
-def test_pages_between_two_pointers_keep_their_own_protection(tmp_path: Path) -> None:
-    """They belong to others: a page of data that became read-only would be the end of its writer."""
-    native = ROOT / "native"
-    sources = (native / f"{name}.cpp" for name in ("patch/pointers", "os/os_linux", "os/fork_locks"))
-    unit = tmp_path / "unit.cpp"
-    unit.write_text("".join(f'#include "{each}"\n' for each in (*sources, PROGRAMS / "pointers.cpp")))
-    output_of(compile_cpp(unit, tmp_path / "pointers", "-O0", f"-I{native}", standard="c++20"))
-
-
 Steps = tuple[Transaction, SharedPointers, SharedPointers]
 
 
-def pointer(memory: mmap.mmap) -> list[tuple[int, int, int]]:
-    """A pointer at the beginning of the memory: from 0 to 1."""
-    return [(ctypes.addressof(ctypes.c_char.from_buffer(memory)), 0, 1)]
-
-
-def steps(tables: mmap.mmap, setters: mmap.mmap) -> Steps:
-    """One instruction, and a pointer of each kind. What was unmapped cannot be written."""
+def steps(*pointers: list[tuple[int, int, int]]) -> Steps:
+    """One instruction, and pointers of each kind: where they are, what they are and become."""
     sites, begin, end = prepare()
-    return (
-        Transaction(sites[:1], begin, end),
-        SharedPointers(pointer(tables)),
-        SharedPointers(pointer(setters)),
-    )
+    tables, setters = map(SharedPointers, pointers)
+    return Transaction(sites[:1], begin, end), tables, setters
 
 
 def done(own: Steps) -> list[bool]:
     return [*(each.committed for each in own), is_attached(LLVMLITE)]
 
 
-def pointers(memory: tuple[mmap.mmap, ...]) -> set[int]:
-    """What the pointers are that are still mapped."""
-    return {int.from_bytes(each[:8], "little") for each in memory if not each.closed}
+def address_of(memory: mmap.mmap) -> int:
+    return ctypes.addressof(ctypes.c_char.from_buffer(memory))
+
+
+@prepared
+def test_pages_between_two_pointers_keep_their_own_protection() -> None:
+    """They belong to others: a page of data that became read-only would be the end of its writer."""
+    page = mmap.PAGESIZE
+    memory = mmap.mmap(-1, 5 * page, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    begin, end = address_of(memory), address_of(memory) + len(memory)
+    read, write, execute = mmap.PROT_READ, mmap.PROT_WRITE, mmap.PROT_EXEC
+    for number, access in enumerate((read, read | write, 0, read | execute, read)):
+        assert mprotect(begin + number * page, page, access) == 0
+    before = mapped(begin, end)
+    assert len(before) == 5
+    own = steps([(begin + page - 8, 0, 1), (begin + 4 * page, 0, 2)], [])
+    for change, found in ((redirect, (1, 2)), (restore, (0, 0))) * 2:
+        change(LLVMLITE, *own)
+        assert (memory[page - 8], memory[4 * page]) == found
+        assert mapped(begin, end) == before
 
 
 @prepared
 def test_a_step_that_fails_leaves_all_as_it_was() -> None:
-    for which in range(2):
+    """What was unmapped cannot be written."""
+
+    def two() -> tuple[tuple[mmap.mmap, mmap.mmap], Steps]:
         memory = mmap.mmap(-1, mmap.PAGESIZE), mmap.mmap(-1, mmap.PAGESIZE)
-        own = steps(*memory)
+        return memory, steps(*([(address_of(each), 0, 1)] for each in memory))
+
+    def pointers() -> set[int]:
+        return {int.from_bytes(each[:8], "little") for each in memory if not each.closed}
+
+    for which in range(2):
+        memory, own = two()
         memory[which].close()
         with pytest.raises(RuntimeError):
             redirect(LLVMLITE, *own)
-        assert done(own) == [False] * 4
-        assert pointers(memory) == {0}
+        assert (done(own), pointers()) == ([False] * 4, {0})
     for which in range(2):
-        memory = mmap.mmap(-1, mmap.PAGESIZE), mmap.mmap(-1, mmap.PAGESIZE)
-        own = steps(*memory)
+        memory, own = two()
         redirect(LLVMLITE, *own)
-        assert done(own) == [True] * 4
         memory[which].close()
         with pytest.raises(RuntimeError):
             restore(LLVMLITE, *own)
-        assert done(own) == [True] * 4
-        assert pointers(memory) == {1}
+        assert (done(own), pointers()) == ([True] * 4, {1})
         own[0].undo()
-    memory = mmap.mmap(-1, mmap.PAGESIZE), mmap.mmap(-1, mmap.PAGESIZE)
-    own = steps(*memory)
+    memory, own = two()
     redirect(LLVMLITE, *own)
+    assert (done(own), pointers()) == ([True] * 4, {1})
     assert restore(LLVMLITE, *own) == (0, 0, 0)
-    assert done(own) == [False] * 4
-    assert pointers(memory) == {0}
+    assert (done(own), pointers()) == ([False] * 4, {0})

@@ -51,7 +51,6 @@ const char* in_elements(const char* name, const char* first, const char* second,
         body();
     });
 }
-// What the design of 2025 calls nested RAII scopes.
 const char* in_nested(Body body) {
     return said([&] {
         const optctx::Scope outer{{"unroll-max-count", 2u}};
