@@ -34,7 +34,6 @@ from optctx.testing.compiler import CrashError, HangError
 P = ParamSpec("P")
 R = TypeVar("R")
 Body: TypeAlias = "functools.partial[Any]"
-Classes: TypeAlias = dict[int, type[BaseException]]
 # Where a stack of faulthandler's comes to this module, and goes on with what has called the test.
 _CALLERS = re.compile(rf'^  File "{re.escape(__file__)}".*?(?=^$|\Z)', re.DOTALL | re.MULTILINE)
 
@@ -162,7 +161,7 @@ def _result(body: Body, answer: Reply | None, death: Death, limits: Limits) -> o
         return pickle.loads(decode(bytes(answer.value), bytes))
     error: BaseException
     if answer is not None and answer.how == "raised" and not answer.error:
-        error = _unpickled(decode(bytes(answer.value), bytes), _classes())
+        error = pickle.loads(decode(bytes(answer.value), bytes))
     elif answer is not None:
         error = OptctxError(answer.error) if answer.error else MemoryError(f"{name} got no more memory")
     elif death.how == "timed out":
@@ -184,7 +183,6 @@ def _run(body: Body, limits: Limits, channel: Channel) -> None:
     # pytest and its users replace these, and a crash would print to the terminal each time.
     faulthandler.enable(2, all_threads=False)
     sys.stdout, sys.stderr = (os.fdopen(number, "w", buffering=1, closefd=False) for number in (1, 2))
-    classes = _classes()  # before the body makes others
     try:
         with _cut_off():
             result = body()
@@ -196,7 +194,7 @@ def _run(body: Body, limits: Limits, channel: Channel) -> None:
                 "that can be pickled, or nothing"
             ) from None
     except BaseException as error:  # such as pytest.skip's
-        reply = Reply("raised", pack(_pickled(error, classes)))
+        reply = Reply("raised", pack(_pickled(error)))
     sys.stdout.flush()
     sys.stderr.flush()
     channel.send(reply)
@@ -219,63 +217,39 @@ def _cut_off() -> Iterator[None]:
         ) from None
 
 
-def _pickled(error: BaseException, classes: Classes) -> bytes:
+def _pickled(error: BaseException) -> bytes:
     """Pickle an exception with its traceback: Hypothesis tells failures by their type and place.
 
-    One that cannot be pickled becomes its text, of the nearest class that can.
+    One that cannot be pickled, or found by its name, becomes its text, of the nearest class that can.
     """
     place = error.__traceback__ and error.__traceback__.tb_next  # without the frame of this module
     with contextlib.suppress(Exception):
-        return _checked(classes, error.with_traceback(place))
+        return _checked(error.with_traceback(place))
     for kind in type(error).__mro__:
         text = str(error) if kind is type(error) else f"{type(error).__qualname__}: {error}"
         with contextlib.suppress(Exception):
-            return _checked(classes, kind(text).with_traceback(place))
+            return _checked(kind(text).with_traceback(place))
     raise AssertionError("BaseException can be pickled")
 
 
-def _checked(classes: Classes, error: BaseException) -> bytes:
+def _checked(error: BaseException) -> bytes:
     pickling_support.install(error)
     file = io.BytesIO()
-    _Pickler(file, classes).dump(error)
-    _unpickled(file.getvalue(), classes)
+    _Pickler(file).dump(error)
+    pickle.loads(file.getvalue())
     return file.getvalue()
 
 
-# Between the two. A class of exceptions has the same address in both, and often a name that does not lead to
-# it: pytest's are said to be of `builtins`, others are made in functions.
-
-
-def _classes() -> Classes:
-    """The classes of exceptions that there are, by their address."""
-    found: Classes = {}
-    waiting: list[type[BaseException]] = [BaseException]
-    while waiting:
-        kind = waiting.pop()
-        found[id(kind)] = kind
-        waiting += [each for each in kind.__subclasses__() if id(each) not in found]
-    return found
-
-
 class _Pickler(pickle.Pickler):
-    def __init__(self, file: io.BytesIO, classes: Classes) -> None:
-        super().__init__(file)
-        self._classes = classes
+    """Pickles outcomes of pytest as well, such as a skip: their classes are said to be of `builtins`."""
 
-    def persistent_id(self, part: object) -> int | None:
-        return id(part) if id(part) in self._classes else None
-
-
-class _Unpickler(pickle.Unpickler):
-    def __init__(self, file: io.BytesIO, classes: Classes) -> None:
-        super().__init__(file)
-        self._classes = classes
-
-    def persistent_load(self, address: int) -> type[BaseException]:
-        return self._classes[address]
+    def reducer_override(self, part: object) -> Any:
+        for name in ("skip", "fail", "exit") if "pytest" in sys.modules else ():
+            if part is _outcome(name):
+                return _outcome, (name,)
+        return NotImplemented
 
 
-def _unpickled(data: bytes, classes: Classes) -> BaseException:
-    error = _Unpickler(io.BytesIO(data), classes).load()
-    assert isinstance(error, BaseException)
-    return error
+def _outcome(name: str) -> type[BaseException]:
+    found: type[BaseException] = getattr(sys.modules["pytest"], name).Exception
+    return found

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from optctx.testing.named import INI, MARK, UNREAD
+from optctx.testing.named import MARK, UNREAD
 
 if TYPE_CHECKING:
     from optctx import OptionContext
     from optctx.testing import Compiler
     from optctx.testing.plugin import LlvmOptions
 
-_FIXTURES = {"llvm_options", "llvm_compiler"}
+_FIXTURES = {MARK, "llvm_compiler"}
 _NAME = "optctx_llvm_options"
 
 
@@ -40,7 +40,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="what to do about options of a test that LLVM did not read: list them at the end (default), "
         "fail the test, or nothing",
     )
-    parser.addini(INI, "LLVM options for every test, as on a command line", type="args", default=[])
+    parser.addini(MARK, "LLVM options for every test, as on a command line", type="args", default=[])
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -50,7 +50,7 @@ def pytest_configure(config: pytest.Config) -> None:
         f"{MARK}(*arguments, **options): run the test inside an optctx.OptionContext of these, such as "
         '"-unroll-count=4" or unroll_count=4; several add up, and for one option the innermost counts',
     )
-    if config.getini(INI) or config.getoption("llvm_options"):
+    if config.getini(MARK) or config.getoption("llvm_options"):
         _begin(config)
 
 

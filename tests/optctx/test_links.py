@@ -27,7 +27,7 @@ from optctx import (
     travelling,
 )
 from optctx.errors import LinkMismatchError
-from optctx.testing.option import own_name
+from optctx.testing.strategies import own_name
 from optctx.values import CLASSES
 from tests.support.alone import alone
 from tests.support.each_instruction import interrupt_at

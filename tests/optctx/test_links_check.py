@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from llvmlite import binding
 
 from optctx import Option, check_link, stamp
-from optctx.testing.option import own_name
+from optctx.testing.strategies import own_name
 from tests.support.examples import examples
 from tests.support.links_modules import context_of, linked, module_of, noted, stamped
 from tests.support.option_values import one
