@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pathlib
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any
 
@@ -18,13 +17,12 @@ from tests.support.links_modules import module_of, noted, stamped
 from tests.support.runs import UNROLL, counted, machine
 
 __all__ = [
-    "CLASSES", "HUGE", "SCALE", "UNROLL", "X86", "Executor", "Job", "attributed", "binding",
+    "CLASSES", "HUGE", "SCALE", "UNROLL", "X86", "Job", "attributed",
     "bound_to_five", "closed", "compile_job", "error_of", "generator", "llvm_context",
     "machine", "module", "module_of", "noted", "of_another_library", "stamped", "unshown", "written",
 ]  # fmt: skip
 
 HUGE = 10**5000  # which repr() refuses to write out
-Executor = ThreadPoolExecutor
 module = binding.parse_assembly("define void @f() { ret void }")
 llvm_context = binding.create_context()
 of_another_library = type("ContextRef", (), {"__module__": "other.binding", "closed": False})()
