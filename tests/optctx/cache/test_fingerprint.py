@@ -40,12 +40,9 @@ def test_equal_fingerprints_mean_equal_output() -> None:
 
 def test_only_options_that_were_read_count() -> None:
     plain = fingerprint()
-    assert len(plain) == 64
-    assert int(plain, 16) > 0
     assert fingerprint(hexagon_vector_combine=False) == plain
     assert fingerprint(unroll_count=4) != plain
     assert fingerprint(unroll_count=4, hexagon_vector_combine=False) == fingerprint(unroll_count=4)
-    assert fingerprint(unroll_count=2) != fingerprint(unroll_count=4)
     assert fingerprint(unroll_count=0) != plain  # given: LLVM can tell
     assert fingerprint(COUNTED) != plain
 
@@ -70,6 +67,7 @@ def fingerprint_of_the_process(**settings: int) -> str:
 def test_where_the_values_come_from_does_not_count() -> None:
     expected = fingerprint(unroll_count=4, inline_threshold=7)
     assert fingerprint_of_the_process(unroll_count=4, inline_threshold=7) == expected
+    assert fingerprint_of_the_process(rng_seed=7) != fingerprint(), "only the whole process can set it"
     with OptionContext(unroll_count=4), OptionContext(inline_threshold=7), optctx.record() as log:
         compile_job(Job(SCALE, triple=X86))
     assert log.fingerprint() == expected
@@ -80,10 +78,6 @@ def test_where_the_values_come_from_does_not_count() -> None:
     ):
         context.derive(inline_threshold=7).run(compile_job, Job(SCALE, triple=X86))
     assert log.fingerprint() == expected
-
-
-def test_options_that_only_the_whole_process_can_set_count_always() -> None:
-    assert fingerprint_of_the_process(rng_seed=7) != fingerprint()
 
 
 def test_values_without_a_readable_form_are_told_apart_and_found_again() -> None:
