@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import resource
 import stat
@@ -26,15 +27,15 @@ def ready(tmp_path: Path) -> None:
 
 def flip(file: Path) -> None:
     content = bytearray(file.read_bytes())
-    content[-2] ^= 1
+    content[len(content) // 2] ^= 1
     file.write_bytes(content)
 
 
 def test_a_damaged_entry_is_a_miss_and_replaced(tmp_path: Path) -> None:
-    for damage in (flip, lambda file: os.truncate(file, TAG_SIZE - 1)):
-        folder = tmp_path / damage.__name__
-        for file in filled(folder):
-            damage(file)
+    damages = flip, lambda file: os.truncate(file, TAG_SIZE - 1)
+    for number, (damage, entry) in enumerate(itertools.product(damages, (0, 1))):
+        folder = tmp_path / str(number)
+        damage(filled(folder)[entry])
         text = missed(folder)
         assert str(folder) in text
         assert "the input is compiled again" in text
@@ -106,6 +107,7 @@ def test_the_least_recently_used_go_where_there_are_too_many_bytes(tmp_path: Pat
     assert store.get(KEYS[1]) is None
     store.set(KEYS[1], b"x" * 100_001)  # never fits
     assert store.get(KEYS[1]) is None
+    assert store.get(KEYS[-1]) is not None, "and no entry makes room for it"
 
 
 def test_what_an_interrupted_writer_left_goes_after_a_while(tmp_path: Path) -> None:
