@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from ctypes import CFUNCTYPE, POINTER, c_int64
 from typing import Any
 
 import pytest
 from hypothesis import find, given, settings
 from hypothesis import strategies as st
+from llvmlite import binding
 
-from optctx import Option, OptionContext, registry
+from optctx import Option, OptionContext, registry, run_passes
 from optctx.compiling import Job
 from optctx.errors import OptctxError
 from optctx.testing import (
@@ -108,6 +110,29 @@ def test_overrides_shrink_to_the_smallest_set_and_the_smallest_value() -> None:
 @given(contexts(overrides(options(trust=None), whole=True)))
 def test_contexts_hold_what_was_drawn(context: OptionContext) -> None:
     assert context == OptionContext.from_args(context.args(), base="defaults")
+
+
+@examples(15)
+@given(modules(), contexts(overrides(options("unroll-*"))), st.integers(-9, 99), st.integers(-9, 99))
+def test_modules_give_the_same_result_however_they_are_compiled(
+    attached: None, ir: str, context: OptionContext, a: int, b: int
+) -> None:
+    plain = result_of(ir, "verify", a, b)
+    with context:
+        assert result_of(ir, "default<O2>", a, b) == plain
+
+
+def result_of(ir: str, passes: str, a: int, b: int) -> tuple[int, list[int]]:
+    """What the kernel returns, and the memory that it leaves."""
+    machine = binding.Target.from_default_triple().create_target_machine()
+    with binding.create_context() as context:
+        module = binding.parse_assembly(ir, context)
+        run_passes(module, passes)
+        with binding.create_mcjit_compiler(module, machine) as engine:
+            engine.finalize_object()
+            kernel = CFUNCTYPE(c_int64, c_int64, c_int64, POINTER(c_int64))
+            memory = (c_int64 * 64)(*range(64))
+            return kernel(engine.get_function_address("kernel"))(a, b, memory), list(memory)
 
 
 def test_modules_shrink() -> None:

@@ -13,7 +13,7 @@ pytest_plugins = ["pytester"]
 
 HEAD = f"""
 import pytest
-from optctx import current
+from optctx import OptionContext, current
 from optctx.compiling import Job, compile_job
 
 SCALE = {SCALE!r}
@@ -65,6 +65,12 @@ def test_fails():
     assert not stores()
 
 @pytest.mark.llvm_options("-unroll-count=4")
+def test_raises():
+    stores()
+    with OptionContext(unroll_count=2, unread="error"):
+        pass
+
+@pytest.mark.llvm_options("-unroll-count=4")
 def test_all():
     stores()
 """
@@ -73,7 +79,7 @@ def test_all():
 def test_what_nothing_read_is_listed_at_the_end_or_fails_the_test(pytester: pytest.Pytester) -> None:
     more = "--llvm-options=-dse-memoryssa-scanlimit=9 -unroll-threshold=9"
     result = run(pytester, UNREAD, more, "-Wignore")
-    result.assert_outcomes(passed=2, failed=1)
+    result.assert_outcomes(passed=2, failed=2)
     listed = "".join(f"{line}\n" for line in result.outlines).partition("LLVM options that nothing read")[2]
     _, first, rest = listed.split("\n", 2)
     assert "test_half: -vectorize-scev-check-threshold=7: " in first
