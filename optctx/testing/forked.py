@@ -16,7 +16,7 @@ import sys
 import time
 import warnings
 from collections.abc import Callable, Iterator
-from typing import Any, ParamSpec, TypeAlias, TypeVar, cast, overload
+from typing import Any, ParamSpec, TypeVar, cast, overload
 
 from hypothesis import currently_in_test_context
 from hypothesis.control import current_build_context
@@ -33,7 +33,6 @@ from optctx.testing.compiler import CrashError, HangError
 
 P = ParamSpec("P")
 R = TypeVar("R")
-Body: TypeAlias = "functools.partial[Any]"
 # Where a stack of faulthandler's comes to this module, and goes on with what has called the test.
 _CALLERS = re.compile(rf'^  File "{re.escape(__file__)}".*?(?=^$|\Z)', re.DOTALL | re.MULTILINE)
 
@@ -91,7 +90,7 @@ def crash_proof(
         @functools.wraps(function)
         def in_child(*args: P.args, **kwargs: P.kwargs) -> R:
             __tracebackhide__ = True  # by pytest
-            body: Body = functools.partial(function, *args, **kwargs)
+            body = functools.partial(function, *args, **kwargs)
             return cast("R", _result(body, *_ended(body, limits), limits))
 
         return in_child
@@ -99,7 +98,7 @@ def crash_proof(
     return decorate if function is None else decorate(function)
 
 
-def _ended(body: Body, limits: Limits) -> tuple[Reply | None, Death]:
+def _ended(body: functools.partial[Any], limits: Limits) -> tuple[Reply | None, Death]:
     """Run the body in a child. Return its answer, None if there is none, and its end."""
     sys.stdout.flush()  # otherwise the child writes it as well
     sys.stderr.flush()
@@ -152,7 +151,7 @@ def _heard(talk: socket.socket, limits: Limits) -> tuple[Reply | None, bool]:
     return None, False
 
 
-def _result(body: Body, answer: Reply | None, death: Death, limits: Limits) -> object:
+def _result(body: functools.partial[Any], answer: Reply | None, death: Death, limits: Limits) -> object:
     """Return what the body has returned, or raise what it has raised or how its process ended."""
     __tracebackhide__ = True
     name = getattr(body.func, "__name__", shown(body.func))
@@ -177,7 +176,7 @@ def _result(body: Body, answer: Reply | None, death: Death, limits: Limits) -> o
 # In the child.
 
 
-def _run(body: Body, limits: Limits, channel: Channel) -> None:
+def _run(body: functools.partial[Any], limits: Limits, channel: Channel) -> None:
     """Call the body, and say what came of it."""
     limits.apply()
     # pytest and its users replace these, and a crash would print to the terminal each time.
@@ -244,12 +243,8 @@ class _Pickler(pickle.Pickler):
     """Pickles outcomes of pytest as well, such as a skip: their classes are said to be of `builtins`."""
 
     def reducer_override(self, part: object) -> Any:
-        for name in ("skip", "fail", "exit") if "pytest" in sys.modules else ():
-            if part is _outcome(name):
-                return _outcome, (name,)
+        pytest = sys.modules.get("pytest")
+        for raises in (pytest.skip, pytest.fail, pytest.exit) if pytest else ():
+            if part is raises.Exception:
+                return getattr, (raises, "Exception")
         return NotImplemented
-
-
-def _outcome(name: str) -> type[BaseException]:
-    found: type[BaseException] = getattr(sys.modules["pytest"], name).Exception
-    return found

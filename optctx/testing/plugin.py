@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
 
@@ -11,24 +11,7 @@ from optctx import OptionContext
 from optctx.errors import OptctxError, UnreadOptionError
 from optctx.testing.named import MARK, UNREAD
 
-_SETTINGS = ("base", "unread", "image")  # other keywords are options
-
-
-class _Given(NamedTuple):
-    """What markers give to OptionContext: arguments, and its other parameters."""
-
-    words: tuple[str, ...] = ()
-    settings: Mapping[str, Any] = {}
-
-    def on_top(self, other: _Given) -> _Given:
-        """These, and the other ones on top."""
-        return _Given((*self.words, *other.words), {**self.settings, **other.settings})
-
-    def context(self) -> OptionContext:
-        return OptionContext.from_args(self.words, **self.settings)
-
-
-_GIVEN = pytest.StashKey[_Given]()  # of a test whose fixture `llvm_options` has a parameter
+_WORDS = pytest.StashKey[list[str]]()  # of a test whose fixture `llvm_options` has a parameter
 
 
 class LlvmOptions:
@@ -52,12 +35,11 @@ class LlvmOptions:
 
     def context_of(self, item: pytest.Item, parameter: object) -> OptionContext:
         """The context of a test with this parameter of its fixture. Fails the test for bad options."""
-        given = _marked(item) or _Given()
+        words = _marked(item)
         if parameter:
-            given = item.stash[_GIVEN] = given.on_top(
-                _read(item, f"the parameter of {MARK}", (parameter,), {})
-            )
-        return given.context()
+            words += _read(item, f"the parameter of {MARK}", (parameter,), {})
+            item.stash[_WORDS] = words
+        return OptionContext.from_args(words)
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtestloop(self) -> Generator[None, object, object]:
@@ -70,46 +52,36 @@ class LlvmOptions:
     @pytest.hookimpl(wrapper=True, trylast=True)  # inside of what captures
     def pytest_runtest_call(self, item: pytest.Item) -> Generator[None, object, object]:
         """Run the test, not its fixtures, inside the context of its markers and its parameter."""
-        given = item.stash.get(_GIVEN, None) or _marked(item)
-        if given is None:
+        words = item.stash.get(_WORDS, None) or _marked(item)
+        if not words:
             return (yield)
-        context, mode = given.context(), self._mode
-        if "unread" in given.settings:
-            mode = "ignore"  # here: the context judges itself
-        if mode != "ignore":
-            context = context.derive(unread="error")
         ended = False
         try:
-            with context:
+            with OptionContext.from_args(words, unread="ignore" if self._mode == "ignore" else "error"):
                 result = yield
                 ended = True
         except UnreadOptionError as error:
-            if mode != "report" or not ended:
+            if self._mode != "report" or not ended:
                 raise
             item.user_properties.append((UNREAD, "; ".join(error.causes)))
         return result
 
 
-def _marked(item: pytest.Item) -> _Given | None:
-    """What the markers of a test give: those of its module, of its class, then its own."""
-    found: _Given | None = None
-    for mark in reversed(list(item.iter_markers(MARK))):
-        read = _read(item, f"@pytest.mark.{MARK}", mark.args, mark.kwargs)
-        found = read if found is None else found.on_top(read)
-    return found
+def _marked(item: pytest.Item) -> list[str]:
+    """What the markers of a test give, as words: those of its module, of its class, then its own."""
+    marks = reversed(list(item.iter_markers(MARK)))
+    return [word for mark in marks for word in _read(item, f"@pytest.mark.{MARK}", mark.args, mark.kwargs)]
 
 
-def _read(item: pytest.Item, place: str, given: tuple[Any, ...], named: Mapping[str, Any]) -> _Given:
+def _read(item: pytest.Item, place: str, given: tuple[Any, ...], named: Mapping[str, Any]) -> list[str]:
     """Read one command line, its words, or a mapping, and keywords. Fails the test with one line."""
-    settings = {name: value for name, value in named.items() if name in _SETTINGS}
-    options = {name: value for name, value in named.items() if name not in _SETTINGS}
-    trial: dict[str, Any] = {"base": "defaults", **settings}
     try:
         if given and all(isinstance(each, str) for each in given):
-            first = OptionContext.from_args(given[0] if len(given) == 1 else given, **trial)
+            first = OptionContext.from_args(given[0] if len(given) == 1 else given, base="defaults")
         else:
-            first = OptionContext(*given, **trial)
-        return _Given((*first.args(), *OptionContext(**options, **trial).args()), settings)
+            first = OptionContext(*given, base="defaults")
+        # The other parameters of a context are the plugin's: here they are a TypeError.
+        return first.args() + OptionContext(base="defaults", unread="ignore", image=None, **named).args()
     except (OptctxError, TypeError) as error:
         path, line, name = item.reportinfo()
         where = f"{path}:{(line or 0) + 1}: {name}"
