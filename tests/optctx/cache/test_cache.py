@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import faulthandler
-import json
 import os
 import warnings
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from functools import partial
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -20,9 +18,9 @@ from llvmlite import binding
 import optctx
 from optctx import CompileCache, OptctxError, OptionContext
 from optctx.compiling import FreshProcess, Job, Result, compile_job
+from optctx.testing import CrashError, crash_proof
 from tests.support.cache_folders import counts, unrolled
 from tests.support.examples import examples
-from tests.support.forking import fork, run_and_end
 from tests.support.ir_texts import CALLS, COUNTED, SCALE, X86
 from tests.support.processes import forked, in_child
 
@@ -87,46 +85,37 @@ def printing(name: str, option: optctx.Option) -> OptionContext:
     raise AssertionError(f"no value for {name}")
 
 
-def compile_twice(context: OptionContext, folder: Path, result: Path) -> None:
-    """Note how much either compilation printed, and what the cache counted."""
-    faulthandler.disable()  # pytest's, which would show where LLVM ended this process
-    printed = result.with_suffix(".txt")
-    with printed.open("wb") as file:
-        for stream in (1, 2):
-            os.dup2(file.fileno(), stream)
+@crash_proof(timeout=60)
+def compile_twice(context: OptionContext, folder: Path) -> tuple[list[bool], tuple[int, int], dict[str, int]]:
+    """Return whether each of two compilations printed, and what the cache counted."""
     os.chdir(folder)  # where LLVM writes files
-    sizes = []
-    cache = CompileCache(folder / "cache" / result.stem)
+    cache, printed = CompileCache(folder / "cache"), [os.fstat(1).st_size]
     with context:
         for _ in range(2):
-            before = printed.stat().st_size
             cache.compile(COUNTED, "default<O2>", triple=X86)
-            sizes.append(printed.stat().st_size - before)
-    result.write_text(json.dumps([*map(bool, sizes), *counts(cache), dict(cache.skipped)]))
+            printed.append(os.fstat(1).st_size)
+    return [before < after for before, after in pairwise(printed)], counts(cache), dict(cache.skipped)
 
 
 @pytest.mark.usefixtures("attached")
 @pytest.mark.parametrize("share", [16, pytest.param(1, marks=pytest.mark.long)])
 def test_whatever_prints_prints_every_time(share: int, tmp_path: Path) -> None:
     """Each option that prints or writes files, in a process of its own: LLVM ends it under some."""
-    found = {}
     output = [
         (name, option)
         for name, option in optctx.registry().items()
         if option.trust == "output" and option.scope == "thread" and name == option.name
     ]
+    seen, loud = 0, 0
     for name, option in output[::share]:
-        result = tmp_path / f"{name}.json"
-        if not (child := fork()):
-            run_and_end(partial(compile_twice, printing(name, option), tmp_path, result))
-        os.waitpid(child, 0)
-        if result.exists():
-            found[name] = json.loads(result.read_text())
-    again = {name: each[1:] for name, each in found.items()}
-    reasons = {name: name for name in found} | {"debug-only": "debug"}  # which it turns on as well
-    assert again == {name: [each[0], 0, 0, {reasons[name]: 2}] for name, each in found.items()}
-    assert len(found) > 120 // share
-    assert sum(each[0] for each in found.values()) > 10 // share
+        (folder := tmp_path / name).mkdir()
+        with suppress(CrashError):
+            (first, second), counted, skipped = compile_twice(printing(name, option), folder)
+            reason = "debug" if name == "debug-only" else name  # which it turns on as well
+            assert (first, counted, skipped) == (second, (0, 0), {reason: 2}), name
+            seen, loud = seen + 1, loud + first
+    assert seen > 120 // share
+    assert loud > 10 // share
 
 
 @forked

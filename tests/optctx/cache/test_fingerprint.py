@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from typing import Any
 
 import pytest
@@ -11,9 +10,10 @@ from llvmlite import binding
 import optctx
 from optctx import OptionContext
 from optctx.compiling import Job, compile_job
+from optctx.testing import crash_proof
 from tests.support.alone import alone
 from tests.support.ir_texts import COUNTED, SCALE, X86
-from tests.support.processes import forked, in_child
+from tests.support.processes import forked
 from tests.support.scopes import set_option
 
 pytestmark = [pytest.mark.usefixtures("attached")]
@@ -47,21 +47,14 @@ def test_only_options_that_were_read_count() -> None:
     assert fingerprint(COUNTED) != plain
 
 
+@crash_proof(timeout=60)
 def fingerprint_of_the_process(**settings: int) -> str:
     """What a child of this process gives in which the options are set for all of it."""
-    reading, writing = os.pipe()
-
-    def child() -> None:
-        for name, value in settings.items():
-            set_option(name.replace("_", "-"), str(value))
-        with OptionContext(), optctx.record() as log:
-            compile_job(Job(SCALE, triple=X86))
-        os.write(writing, log.fingerprint().encode())
-
-    in_child(child)
-    os.close(writing)
-    with open(reading) as pipe:
-        return pipe.read()
+    for name, value in settings.items():
+        set_option(name.replace("_", "-"), str(value))
+    with OptionContext(), optctx.record() as log:
+        compile_job(Job(SCALE, triple=X86))
+    return log.fingerprint()
 
 
 def test_where_the_values_come_from_does_not_count() -> None:
