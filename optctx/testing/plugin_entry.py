@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from optctx.testing import Compiler
     from optctx.testing.plugin import LlvmOptions
 
-_FIXTURES = {MARK, "llvm_compiler"}
 _NAME = "optctx_llvm_options"
 
 
@@ -56,14 +55,8 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Load what runs tests inside options, if one of the tests asks for it."""
-    if any(map(_asks_for_options, items)):
+    if any(MARK in getattr(item, "fixturenames", ()) or item.get_closest_marker(MARK) for item in items):
         _begin(config)
-
-
-def _asks_for_options(item: pytest.Item) -> bool:
-    if next(item.iter_markers(MARK), None) is not None:
-        return True
-    return not _FIXTURES.isdisjoint(getattr(item, "fixturenames", ()))
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
