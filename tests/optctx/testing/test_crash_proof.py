@@ -171,9 +171,10 @@ def test_the_first_example_passes_within_a_minute_with_every_seed(
     text = text.replace('options("unroll-*")', drawn).replace("deadline=None", "deadline=None, database=None")
     names: dict[str, Any] = {"__name__": "example"}
     exec(text, names)
-    begun = time.monotonic()
+    begun = os.times()
     seed(number)(names["test_options_do_not_change_the_result"])()
-    assert time.monotonic() - begun < 60
+    # Of processors, for this process and its children: the clock counts what else the machine does.
+    assert sum(os.times()[:4]) - sum(begun[:4]) < 60
 
 
 @pytest.mark.long
