@@ -38,7 +38,7 @@ TESTS = [
     str(next((ROOT / "tests").rglob(f"test_{name}.py")).relative_to(ROOT))
     for name in (
         *("at_once", "binding", "binding_lljit", "containment", "fresh", "function_attributes"),
-        *("links", "scopes", "trust", "numba", "numba_options"),
+        *("links", "scopes", "trust", "numba_options"),
     )
 ]
 _COUNTS = re.compile(r"(\d+) (passed|failed|error|skipped)")

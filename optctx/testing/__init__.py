@@ -11,9 +11,7 @@ if TYPE_CHECKING:
     from optctx.testing.compiler import Compiler, CrashError, DiedError, HangError
     from optctx.testing.forked import crash_proof
     from optctx.testing.module import modules
-    from optctx.testing.option import options
-    from optctx.testing.override import arguments, contexts, jobs, overrides
-    from optctx.testing.value import values
+    from optctx.testing.strategies import arguments, contexts, jobs, options, overrides, values
 
 __all__ = [
     "Compiler",
@@ -37,8 +35,6 @@ if not TYPE_CHECKING:  # on demand, because the plugin is in this package and mu
             "optctx.testing.compiler": ("Compiler", "CrashError", "DiedError", "HangError"),
             "optctx.testing.forked": ("crash_proof",),
             "optctx.testing.module": ("modules",),
-            "optctx.testing.option": ("options",),
-            "optctx.testing.override": ("arguments", "contexts", "jobs", "overrides"),
-            "optctx.testing.value": ("values",),
+            "optctx.testing.strategies": ("arguments", "contexts", "jobs", "options", "overrides", "values"),
         },
     )

@@ -16,7 +16,7 @@ import sys
 import time
 import warnings
 from collections.abc import Callable, Iterator
-from typing import Any, ParamSpec, TypeAlias, TypeVar, cast, overload
+from typing import Any, ParamSpec, TypeVar, cast, overload
 
 from hypothesis import currently_in_test_context
 from hypothesis.control import current_build_context
@@ -33,8 +33,6 @@ from optctx.testing.compiler import CrashError, HangError
 
 P = ParamSpec("P")
 R = TypeVar("R")
-Body: TypeAlias = "functools.partial[Any]"
-Classes: TypeAlias = dict[int, type[BaseException]]
 # Where a stack of faulthandler's comes to this module, and goes on with what has called the test.
 _CALLERS = re.compile(rf'^  File "{re.escape(__file__)}".*?(?=^$|\Z)', re.DOTALL | re.MULTILINE)
 
@@ -92,7 +90,7 @@ def crash_proof(
         @functools.wraps(function)
         def in_child(*args: P.args, **kwargs: P.kwargs) -> R:
             __tracebackhide__ = True  # by pytest
-            body: Body = functools.partial(function, *args, **kwargs)
+            body = functools.partial(function, *args, **kwargs)
             return cast("R", _result(body, *_ended(body, limits), limits))
 
         return in_child
@@ -100,7 +98,7 @@ def crash_proof(
     return decorate if function is None else decorate(function)
 
 
-def _ended(body: Body, limits: Limits) -> tuple[Reply | None, Death]:
+def _ended(body: functools.partial[Any], limits: Limits) -> tuple[Reply | None, Death]:
     """Run the body in a child. Return its answer, None if there is none, and its end."""
     sys.stdout.flush()  # otherwise the child writes it as well
     sys.stderr.flush()
@@ -153,7 +151,7 @@ def _heard(talk: socket.socket, limits: Limits) -> tuple[Reply | None, bool]:
     return None, False
 
 
-def _result(body: Body, answer: Reply | None, death: Death, limits: Limits) -> object:
+def _result(body: functools.partial[Any], answer: Reply | None, death: Death, limits: Limits) -> object:
     """Return what the body has returned, or raise what it has raised or how its process ended."""
     __tracebackhide__ = True
     name = getattr(body.func, "__name__", shown(body.func))
@@ -162,7 +160,7 @@ def _result(body: Body, answer: Reply | None, death: Death, limits: Limits) -> o
         return pickle.loads(decode(bytes(answer.value), bytes))
     error: BaseException
     if answer is not None and answer.how == "raised" and not answer.error:
-        error = _unpickled(decode(bytes(answer.value), bytes), _classes())
+        error = pickle.loads(decode(bytes(answer.value), bytes))
     elif answer is not None:
         error = OptctxError(answer.error) if answer.error else MemoryError(f"{name} got no more memory")
     elif death.how == "timed out":
@@ -178,13 +176,12 @@ def _result(body: Body, answer: Reply | None, death: Death, limits: Limits) -> o
 # In the child.
 
 
-def _run(body: Body, limits: Limits, channel: Channel) -> None:
+def _run(body: functools.partial[Any], limits: Limits, channel: Channel) -> None:
     """Call the body, and say what came of it."""
     limits.apply()
     # pytest and its users replace these, and a crash would print to the terminal each time.
     faulthandler.enable(2, all_threads=False)
     sys.stdout, sys.stderr = (os.fdopen(number, "w", buffering=1, closefd=False) for number in (1, 2))
-    classes = _classes()  # before the body makes others
     try:
         with _cut_off():
             result = body()
@@ -196,7 +193,7 @@ def _run(body: Body, limits: Limits, channel: Channel) -> None:
                 "that can be pickled, or nothing"
             ) from None
     except BaseException as error:  # such as pytest.skip's
-        reply = Reply("raised", pack(_pickled(error, classes)))
+        reply = Reply("raised", pack(_pickled(error)))
     sys.stdout.flush()
     sys.stderr.flush()
     channel.send(reply)
@@ -219,63 +216,35 @@ def _cut_off() -> Iterator[None]:
         ) from None
 
 
-def _pickled(error: BaseException, classes: Classes) -> bytes:
+def _pickled(error: BaseException) -> bytes:
     """Pickle an exception with its traceback: Hypothesis tells failures by their type and place.
 
-    One that cannot be pickled becomes its text, of the nearest class that can.
+    One that cannot be pickled, or found by its name, becomes its text, of the nearest class that can.
     """
     place = error.__traceback__ and error.__traceback__.tb_next  # without the frame of this module
     with contextlib.suppress(Exception):
-        return _checked(classes, error.with_traceback(place))
+        return _checked(error.with_traceback(place))
     for kind in type(error).__mro__:
         text = str(error) if kind is type(error) else f"{type(error).__qualname__}: {error}"
         with contextlib.suppress(Exception):
-            return _checked(classes, kind(text).with_traceback(place))
+            return _checked(kind(text).with_traceback(place))
     raise AssertionError("BaseException can be pickled")
 
 
-def _checked(classes: Classes, error: BaseException) -> bytes:
+def _checked(error: BaseException) -> bytes:
     pickling_support.install(error)
     file = io.BytesIO()
-    _Pickler(file, classes).dump(error)
-    _unpickled(file.getvalue(), classes)
+    _Pickler(file).dump(error)
+    pickle.loads(file.getvalue())
     return file.getvalue()
 
 
-# Between the two. A class of exceptions has the same address in both, and often a name that does not lead to
-# it: pytest's are said to be of `builtins`, others are made in functions.
-
-
-def _classes() -> Classes:
-    """The classes of exceptions that there are, by their address."""
-    found: Classes = {}
-    waiting: list[type[BaseException]] = [BaseException]
-    while waiting:
-        kind = waiting.pop()
-        found[id(kind)] = kind
-        waiting += [each for each in kind.__subclasses__() if id(each) not in found]
-    return found
-
-
 class _Pickler(pickle.Pickler):
-    def __init__(self, file: io.BytesIO, classes: Classes) -> None:
-        super().__init__(file)
-        self._classes = classes
+    """Pickles outcomes of pytest as well, such as a skip: their classes are said to be of `builtins`."""
 
-    def persistent_id(self, part: object) -> int | None:
-        return id(part) if id(part) in self._classes else None
-
-
-class _Unpickler(pickle.Unpickler):
-    def __init__(self, file: io.BytesIO, classes: Classes) -> None:
-        super().__init__(file)
-        self._classes = classes
-
-    def persistent_load(self, address: int) -> type[BaseException]:
-        return self._classes[address]
-
-
-def _unpickled(data: bytes, classes: Classes) -> BaseException:
-    error = _Unpickler(io.BytesIO(data), classes).load()
-    assert isinstance(error, BaseException)
-    return error
+    def reducer_override(self, part: object) -> Any:
+        pytest = sys.modules.get("pytest")
+        for raises in (pytest.skip, pytest.fail, pytest.exit) if pytest else ():
+            if part is raises.Exception:
+                return getattr, (raises, "Exception")
+        return NotImplemented

@@ -11,14 +11,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from optctx.testing.named import INI, MARK, UNREAD
+from optctx.testing.named import MARK, UNREAD
 
 if TYPE_CHECKING:
     from optctx import OptionContext
     from optctx.testing import Compiler
     from optctx.testing.plugin import LlvmOptions
 
-_FIXTURES = {"llvm_options", "llvm_compiler"}
 _NAME = "optctx_llvm_options"
 
 
@@ -40,7 +39,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="what to do about options of a test that LLVM did not read: list them at the end (default), "
         "fail the test, or nothing",
     )
-    parser.addini(INI, "LLVM options for every test, as on a command line", type="args", default=[])
+    parser.addini(MARK, "LLVM options for every test, as on a command line", type="args", default=[])
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -50,20 +49,14 @@ def pytest_configure(config: pytest.Config) -> None:
         f"{MARK}(*arguments, **options): run the test inside an optctx.OptionContext of these, such as "
         '"-unroll-count=4" or unroll_count=4; several add up, and for one option the innermost counts',
     )
-    if config.getini(INI) or config.getoption("llvm_options"):
+    if config.getini(MARK) or config.getoption("llvm_options"):
         _begin(config)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Load what runs tests inside options, if one of the tests asks for it."""
-    if any(map(_asks_for_options, items)):
+    if any(MARK in getattr(item, "fixturenames", ()) or item.get_closest_marker(MARK) for item in items):
         _begin(config)
-
-
-def _asks_for_options(item: pytest.Item) -> bool:
-    if next(item.iter_markers(MARK), None) is not None:
-        return True
-    return not _FIXTURES.isdisjoint(getattr(item, "fixturenames", ()))
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

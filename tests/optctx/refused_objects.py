@@ -4,27 +4,28 @@ from __future__ import annotations
 
 import pathlib
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any
 
+import msgspec
 from llvmlite import binding
 
 from optctx import OptionContext, bound
 from optctx.compiling import Job, Result, compile_job
+from optctx.compiling.facts import facts, load_facts
 from optctx.values import CLASSES
 from tests.support.ir_texts import SCALE, X86
 from tests.support.links_modules import module_of, noted, stamped
 from tests.support.runs import UNROLL, counted, machine
 
 __all__ = [
-    "CLASSES", "HUGE", "SCALE", "UNROLL", "X86", "Executor", "Job", "attributed", "binding",
+    "CLASSES", "HUGE", "SCALE", "UNROLL", "X86", "Job", "attributed",
     "bound_to_five", "closed", "compile_job", "error_of", "generator", "llvm_context",
-    "machine", "module", "module_of", "noted", "of_another_library", "stamped", "unshown", "written",
+    "machine", "module", "module_of", "noted", "odd_facts", "of_another_library", "stamped", "unshown",
+    "written",
 ]  # fmt: skip
 
 HUGE = 10**5000  # which repr() refuses to write out
-Executor = ThreadPoolExecutor
 module = binding.parse_assembly("define void @f() { ret void }")
 llvm_context = binding.create_context()
 of_another_library = type("ContextRef", (), {"__module__": "other.binding", "closed": False})()
@@ -73,6 +74,12 @@ def written(text: str) -> pathlib.Path:
     path = pathlib.Path("best.toml")
     path.write_text(text)
     return path
+
+
+def odd_facts(default: str) -> object:
+    """Read an option of an LLVM, with this in the place of a number."""
+    text = msgspec.json.encode(facts().only(lambda option: option.name == "unroll-count")).decode()
+    return load_facts(text.replace('"default":0', f'"default":{default}').encode(), "old.json")
 
 
 def generator() -> Iterator[None]:

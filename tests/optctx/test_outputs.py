@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import pathlib
 import resource
 import stat
-from collections.abc import Iterator
 
 import pytest
 
@@ -16,27 +14,17 @@ from optctx.errors import OptctxError
 from optctx.outputs import write_whole
 
 
-@contextlib.contextmanager
-def full_disk(most: int) -> Iterator[None]:
-    """No file gets larger than so many bytes. Python ignores the signal, so that writing fails."""
+def test_on_a_full_disk_the_old_file_stays_and_nothing_else(tmp_path: pathlib.Path) -> None:
+    path = tmp_path / "best.toml"
+    path.write_text("the old one")
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (most, before[1]))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (40, before[1]))  # bytes of a file; Python ignores the signal
     try:
-        yield
+        with pytest.raises(OptctxError, match=r"best\.toml"):
+            OptionContext({"unroll-count": 4}).save(path)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
-
-
-def test_on_a_full_disk_the_old_file_stays_and_nothing_else(tmp_path: pathlib.Path) -> None:
-    path, context = tmp_path / "best.toml", OptionContext({"unroll-count": 4})
-    path.write_text("the old one")
-    with full_disk(40), pytest.raises(OptctxError, match=r"best\.toml"):
-        context.save(path)
-    assert path.read_text() == "the old one"
-    path.unlink()
-    with full_disk(40), pytest.raises(OptctxError, match=r"best\.toml"):
-        context.save(path)
-    assert list(tmp_path.iterdir()) == []
+    assert [(each, each.read_text()) for each in tmp_path.iterdir()] == [(path, "the old one")]
 
 
 def test_links_permissions_and_devices_stay(tmp_path: pathlib.Path) -> None:

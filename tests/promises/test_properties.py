@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from optctx import Option, OptionContext, registry
-from optctx.testing.option import own_name
-from optctx.testing.value import is_literal
+from optctx.testing.strategies import is_literal, own_name
 from tests.support.examples import examples
 from tests.support.option_values import one
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from optctx import Option, registry
 from optctx.image.abi import INTEGER_RANGES
-from optctx.testing.value import is_literal
+from optctx.testing.strategies import is_literal
 
 _NUMBERS = (0, 1, 2, 3, 7, 16, 31, 33, 64, 255, 1000, 65_536, 10**6, 2**31 - 1)
 _WIDE = {

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import faulthandler
-import json
 import os
 import warnings
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from functools import partial
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -19,16 +17,17 @@ from llvmlite import binding
 
 import optctx
 from optctx import CompileCache, OptctxError, OptionContext
-from optctx.compiling import Emit, FreshProcess, Job, Result, compile_job
-from tests.support.cache_folders import UNROLL, counts, unrolled
+from optctx.compiling import FreshProcess, Job, Result, compile_job
+from optctx.testing import CrashError, crash_proof
+from tests.support.cache_folders import counts, unrolled
 from tests.support.examples import examples
-from tests.support.forking import fork, run_and_end
 from tests.support.ir_texts import CALLS, COUNTED, SCALE, X86
 from tests.support.processes import forked, in_child
 
 FEATURES = binding.get_host_cpu_features()
 # Read by nothing that works on these modules.
 IRRELEVANT = {"amdgpu-enable-delay-alu": False, "hexagon-vector-combine": False, "asan-stack": False}
+ATTRIBUTED = COUNTED.replace("@count(ptr %out) {", '@count(ptr %out) "optctx"="-unroll-count=4" {')
 
 
 @pytest.fixture
@@ -58,29 +57,23 @@ def test_text_bitcode_and_modules_are_taken_and_left_as_they_are(cache: CompileC
     assert counts(cache) == (1, 2)  # a module is its bitcode; text is another input
 
 
-def test_pipeline_target_and_emission_are_part_of_the_input(cache: CompileCache) -> None:
+def test_pipeline_target_and_emission_are_part_of_the_input_and_a_result_comes_back_whole(
+    cache: CompileCache,
+) -> None:
     inputs: list[dict[str, Any]] = [
         {},
         {"passes": "default<O1>"},
         {"cpu": "skylake-avx512"},
         {"features": "+avx2"},
         {"triple": "aarch64-unknown-linux-gnu"},
-        {"emit": "assembly"},
         {"opt_level": 0},
+        *({"emit": emit} for emit in ("assembly", "ir", "none")),
     ]
     for fields in inputs:
         fields = {"triple": X86, **fields}
-        assert cache.compile(SCALE, **fields) == compile_job(Job(SCALE, **fields))
-    assert counts(cache) == (0, len(inputs))
-
-
-def test_a_result_comes_back_whole(cache: CompileCache) -> None:
-    emits: tuple[Emit, ...] = ("object", "assembly", "ir", "none")
-    for emit in emits:
-        made = cache.compile(SCALE, triple=X86, emit=emit)
-        found = cache.compile(SCALE, triple=X86, emit=emit)
-        assert made == found == compile_job(Job(SCALE, triple=X86, emit=emit))
-    assert counts(cache) == (4, 4)
+        made, found = cache.compile(SCALE, **fields), cache.compile(SCALE, **fields)
+        assert made == found == compile_job(Job(SCALE, **fields))
+    assert counts(cache) == (len(inputs), len(inputs))
 
 
 def printing(name: str, option: optctx.Option) -> OptionContext:
@@ -92,46 +85,37 @@ def printing(name: str, option: optctx.Option) -> OptionContext:
     raise AssertionError(f"no value for {name}")
 
 
-def compile_twice(context: OptionContext, folder: Path, result: Path) -> None:
-    """Note how much either compilation printed, and what the cache counted."""
-    faulthandler.disable()  # pytest's, which would show where LLVM ended this process
-    printed = result.with_suffix(".txt")
-    with printed.open("wb") as file:
-        for stream in (1, 2):
-            os.dup2(file.fileno(), stream)
+@crash_proof(timeout=60)
+def compile_twice(context: OptionContext, folder: Path) -> tuple[list[bool], tuple[int, int], dict[str, int]]:
+    """Return whether each of two compilations printed, and what the cache counted."""
     os.chdir(folder)  # where LLVM writes files
-    sizes = []
-    cache = CompileCache(folder / "cache" / result.stem)
+    cache, printed = CompileCache(folder / "cache"), [os.fstat(1).st_size]
     with context:
         for _ in range(2):
-            before = printed.stat().st_size
             cache.compile(COUNTED, "default<O2>", triple=X86)
-            sizes.append(printed.stat().st_size - before)
-    result.write_text(json.dumps([*map(bool, sizes), *counts(cache), dict(cache.skipped)]))
+            printed.append(os.fstat(1).st_size)
+    return [before < after for before, after in pairwise(printed)], counts(cache), dict(cache.skipped)
 
 
 @pytest.mark.usefixtures("attached")
-@pytest.mark.parametrize("share", [8, pytest.param(1, marks=pytest.mark.long)])
+@pytest.mark.parametrize("share", [16, pytest.param(1, marks=pytest.mark.long)])
 def test_whatever_prints_prints_every_time(share: int, tmp_path: Path) -> None:
     """Each option that prints or writes files, in a process of its own: LLVM ends it under some."""
-    found = {}
     output = [
         (name, option)
         for name, option in optctx.registry().items()
         if option.trust == "output" and option.scope == "thread" and name == option.name
     ]
+    seen, loud = 0, 0
     for name, option in output[::share]:
-        result = tmp_path / f"{name}.json"
-        if not (child := fork()):
-            run_and_end(partial(compile_twice, printing(name, option), tmp_path, result))
-        os.waitpid(child, 0)
-        if result.exists():
-            found[name] = json.loads(result.read_text())
-    again = {name: each[1:] for name, each in found.items()}
-    reasons = {name: name for name in found} | {"debug-only": "debug"}  # which it turns on as well
-    assert again == {name: [each[0], 0, 0, {reasons[name]: 2}] for name, each in found.items()}
-    assert len(found) > 120 // share
-    assert sum(each[0] for each in found.values()) > 10 // share
+        (folder := tmp_path / name).mkdir()
+        with suppress(CrashError):
+            (first, second), counted, skipped = compile_twice(printing(name, option), folder)
+            reason = "debug" if name == "debug-only" else name  # which it turns on as well
+            assert (first, counted, skipped) == (second, (0, 0), {reason: 2}), name
+            seen, loud = seen + 1, loud + first
+    assert seen > 120 // share
+    assert loud > 10 // share
 
 
 @forked
@@ -146,30 +130,23 @@ def test_an_option_that_was_set_to_print_for_the_process_is_a_reason_as_well(cac
 
 @pytest.mark.usefixtures("attributes")
 def test_a_function_attribute_counts_with_what_it_inherits(cache: CompileCache) -> None:
-    attributed = COUNTED.replace("@count(ptr %out) {", '@count(ptr %out) "optctx"="-unroll-count=4" {')
     for overrides in ({}, {"unroll-count": 2}, IRRELEVANT):
         with OptionContext(overrides):
-            assert unrolled(cache, attributed) == 4
+            assert unrolled(cache, ATTRIBUTED) == 4
     assert cache.hits >= 1
     with OptionContext({"unroll-threshold": 1}):  # set outside, read inside the attribute's scope: to the end
         misses = cache.misses
-        assert unrolled(cache, attributed) == 840
+        assert unrolled(cache, ATTRIBUTED) == 840
         assert cache.misses == misses + 1
 
 
 def test_whether_attributes_count_and_what_they_may_set_is_part_of_the_key(cache: CompileCache) -> None:
-    attributed = COUNTED.replace("@count(ptr %out) {", '@count(ptr %out) "optctx"="-unroll-count=4" {')
     seen = []
-    for mode, trust in (
-        ("ignore", ["tuning"]),
-        ("error", ["tuning"]),
-        ("warn", ["output"]),
-        ("ignore", ["output"]),
-    ):
-        optctx.attach(attributes=mode, trust=trust)  # type: ignore[arg-type]
+    for mode, trust in (("ignore", "tuning"), ("error", "tuning"), ("warn", "output"), ("ignore", "output")):
+        optctx.attach(attributes=mode, trust=[trust])  # type: ignore[arg-type]
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", optctx.UntrustedOptionWarning)
-            seen.append(unrolled(cache, attributed))
+            seen.append(unrolled(cache, ATTRIBUTED))
     optctx.attach(attributes="ignore", trust=["tuning"])
     assert seen[0] == seen[2] == seen[3] != seen[1]
     assert counts(cache) == (1, 3)
@@ -195,16 +172,16 @@ def test_any_number_of_threads_and_a_child_may_use_it(cache: CompileCache, fresh
             return cache.compile(COUNTED, triple=X86)
 
     with ThreadPoolExecutor(4) as pool:
-        results = list(pool.map(work, range(80)))
+        results = list(pool.map(work, range(40)))
     for number, context in enumerate(contexts):
         reference = fresh.compile(Job(COUNTED, options=tuple(context.args()), triple=X86))
-        assert len(results[number::4]) == 20
+        assert len(results[number::4]) == 10
         assert all(result == reference for result in results[number::4])
-    assert sum(counts(cache)) == 80
-    assert cache.hits >= 80 - 4 * 4  # each may be compiled by every thread at once, but no more
+    assert sum(counts(cache)) == 40
+    assert cache.hits >= 40 - 4 * 4  # each may be compiled by every thread at once, but no more
 
     def child() -> None:
-        assert (work(0) == results[0], sum(counts(cache))) == (True, 81)
+        assert (work(0) == results[0], sum(counts(cache))) == (True, 41)
 
     in_child(child)
 
@@ -212,12 +189,8 @@ def test_any_number_of_threads_and_a_child_may_use_it(cache: CompileCache, fresh
 # Values that LLVM survives, of options that matter here and of others.
 VALUES: dict[str, list[object]] = {
     "unroll-count": [0, 2, 3, 4],
-    "unroll-threshold": [0, 150, 1000],
     "force-vector-width": [1, 2, 4],
-    "force-vector-interleave": [1, 2],
     "inline-threshold": [0, 225, 500],
-    "enable-gvn-hoist": [True, False],
-    "x86-early-ifcvt": [True, False],
     "align-all-blocks": [0, 4],
     "hexagon-vector-combine": [True, False],
 }
@@ -276,19 +249,9 @@ def test_what_was_compiled_for_the_processor_of_another_machine_is_not_found(
     assert counts(cache) == (1, 2)
 
 
-def test_the_oldest_entries_go_where_there_are_too_many_bytes(tmp_path: Path) -> None:
-    def compiled(cache: CompileCache, count: int) -> Result:
-        with OptionContext({"unroll-count": count}):
-            return cache.compile(COUNTED, UNROLL, triple=X86)
-
-    cache = CompileCache(tmp_path, size_limit=15_000)
-    made = [compiled(cache, count) for count in range(1, 46)]
-    assert sum(len(result.code) for result in made) > 30_000
-    assert counts(cache) == (0, 45)
-    assert compiled(cache, 45) == made[44]
-    assert counts(cache) == (1, 45)
-    assert compiled(cache, 1) == made[0]
-    assert counts(cache) == (1, 46)  # had gone
-    cache.clear()
-    assert compiled(cache, 45) == made[44]
-    assert counts(cache) == (1, 47)
+def test_a_cache_has_a_size_and_can_be_emptied(tmp_path: Path) -> None:
+    for cache in (CompileCache(tmp_path / "small", size_limit=100), CompileCache(tmp_path / "emptied")):
+        unrolled(cache)
+        if "emptied" in repr(cache):
+            cache.clear()
+        assert [unrolled(cache), counts(cache)] == [1, (0, 2)]

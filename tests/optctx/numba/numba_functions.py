@@ -10,17 +10,15 @@ import re
 import struct
 import sys
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numba
 
 Options = Mapping[str, object]
-Code = tuple[str, str]  # assembly, machine code in hexadecimal
 Turn = tuple[str, Options]
 
-# Of sections in object files.
-_PROGRAM = 1
-_EXECUTED = 4
+_PROGRAM, _EXECUTED = 1, 4  # of sections in object files
 
 
 def chooses(x: int, y: int) -> int:
@@ -47,27 +45,18 @@ def code_of(elf: bytes) -> str:
 # In processes of their own
 
 
-def in_turn(turns: Sequence[Turn], threads: Sequence[Options] = ()) -> list[Code]:
-    """Compile in each of these ways, one after the other, and then at once on a thread for each of `threads`.
+def in_turn(turns: Sequence[Turn], threads: Sequence[Options] = ()) -> list[str]:
+    """Compile in each of these ways, one after the other, and then on threads in scopes of these options.
 
-    Without any options optctx is not used.
+    Without any options optctx is not used. Returns assembly.
     """
     found = [_compiled_in(*turn) for turn in turns]
     assert ("optctx._native" in sys.modules) == any(options for _, options in turns)
-    if threads:
-        from tests.support.scopes import in_threads
-
-        last: dict[int, Code] = {}
-
-        def work(index: int) -> None:
-            last[index] = _compiled_in("scope", threads[index])
-
-        in_threads([functools.partial(work, index) for index in range(len(threads))])
-        found += [code for _, code in sorted(last.items())]
-    return found
+    with ThreadPoolExecutor(3) as pool:
+        return [*found, *pool.map(functools.partial(_compiled_in, "scope"), threads)]
 
 
-def _compiled_in(way: str, options: Options) -> Code:
+def _compiled_in(way: str, options: Options) -> str:
     """Compile inside a scope of the options, bound to them, or outside any scope if there are none."""
     if not options:
         return _compiled()
@@ -84,8 +73,7 @@ def _compiled_in(way: str, options: Options) -> Code:
     return found
 
 
-def _compiled() -> Code:
-    function = numba.njit("int64(int64, int64)")(chooses)
-    [text] = function.inspect_asm().values()
+def _compiled() -> str:
+    [text] = numba.njit("int64(int64, int64)")(chooses).inspect_asm().values()
     # Names have the number of the function, as in "B2v1", and there are strings of names.
-    return re.sub(r"B\d+v\d+|(?<=\", )\d+$", "", text, flags=re.MULTILINE), machine_code(function)
+    return re.sub(r"B\d+v\d+|(?<=\", )\d+$", "", text, flags=re.MULTILINE)

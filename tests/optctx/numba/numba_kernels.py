@@ -5,8 +5,10 @@ A helper and NumPy functions are called, so that most of the code is theirs.
 
 from __future__ import annotations
 
+import ctypes
 import importlib
 import pickle
+import re
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -14,16 +16,22 @@ from typing import Any
 import numba
 import numpy as np
 import pytest
+from llvmlite import binding
 
 from tests.optctx.numba.numba_functions import Options, machine_code
 
 __all__ = [
-    *("ARRAY", "KERNELS", "SCALAR", "calls_helper", "compiled", "fresh", "helper", "is_vector", "loaded"),
-    *("refused_uses", "total"),
+    *("ARRAY", "KERNELS", "SCALAR", "calls_helper", "code_in_memory", "compiled", "fresh", "helper"),
+    *("is_vector", "loaded", "refused_uses", "step", "steps", "total", "without_optctx"),
 ]
 
 ARRAY = np.arange(1000)
 SCALAR: Options = {"force-vector-width": 1, "vectorize-slp": False}
+
+_CODE = 96  # bytes
+# x86-64's movabs, in hexadecimal. It loads an address, which differs from process to process. The last one
+# may be cut off.
+_LOADED_ADDRESS = re.compile(r"(4[89]b[89a-f])[0-9a-f]{1,16}")
 
 
 @numba.njit
@@ -74,6 +82,36 @@ def compiled(decorate: Callable[[Any], Any]) -> dict[str, str]:
     return found
 
 
+def code_in_memory(function: Any) -> str:
+    """The first bytes of the code, without addresses: of what Numba loads from a cache it keeps no object."""
+    [overload] = function.overloads.values()
+    address = overload.library.get_pointer_to_function(overload.fndesc.llvm_func_name)
+    return _LOADED_ADDRESS.sub(r"\1", ctypes.string_at(address, _CODE).hex())
+
+
+def step(options: Any) -> tuple[int, str]:
+    """Compile a function, or find it in Numba's cache.
+
+    `options`: "plain" for Numba itself, {"scope": options} for Numba inside a scope, or the options of a
+    function of `optctx.numba`. Return how often Numba found the function, and `code_in_memory` of it.
+    """
+    if options == "plain":
+        function = numba.njit(calls_helper, cache=True)
+        function(ARRAY)
+    elif "scope" in options:
+        from optctx import OptionContext
+
+        function = numba.njit(calls_helper, cache=True)
+        with OptionContext(options["scope"]):
+            function(ARRAY)
+    else:
+        import optctx.numba
+
+        function = optctx.numba.njit(calls_helper, cache=True, options=options)
+        function(ARRAY)
+    return sum(function.stats.cache_hits.values()), code_in_memory(function)
+
+
 # In processes of their own
 
 
@@ -87,6 +125,32 @@ def loaded(pickled: bytes) -> tuple[int, bool, list[str]]:
     """Call a pickled function with options; return its result, and what its options are."""
     function = pickle.loads(pickled)
     return int(function(ARRAY)), is_vector(function), function.llvm_options.args()
+
+
+def steps(folder: str, *steps: Any) -> list[tuple[int, str]]:
+    """Compile a function in each of several ways, with Numba's cache in that folder."""
+    numba.config.CACHE_DIR = folder
+    return [step(each) for each in steps]
+
+
+def without_optctx(first: str, second: str) -> tuple[list[tuple[int, str]], list[bool]]:
+    """Compile in one folder without options and then with fast-isel, and in another one the other way round.
+
+    Return what was found and made, and what of optctx is there.
+    """
+    from numba.core import caching, codegen, dispatcher
+
+    found = []
+    for folder, fast in ((first, False), (first, True), (second, True), (second, False)):
+        binding.set_option("", f"-fast-isel={int(fast)}")
+        found += steps(folder, "plain")
+    return found, [
+        "optctx.numba.extension" in sys.modules,
+        "optctx.errors" in sys.modules,
+        hasattr(caching.Cache._load_overload, "__wrapped__"),
+        hasattr(codegen.CPUCodeLibrary.finalize, "__wrapped__"),
+        hasattr(dispatcher.Dispatcher.compile, "_optctx"),
+    ]
 
 
 def refused_uses() -> list[str]:

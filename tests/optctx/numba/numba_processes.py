@@ -31,27 +31,16 @@ _LATER = [
 ]
 
 
-def run(
-    function: Callable[..., Any], *arguments: object, process_wide: Sequence[str] = (), **environment: str
-) -> Any:
+def run(function: Callable[..., Any], *arguments: object, process_wide: Sequence[str] = ()) -> Any:
     """Return what a function of a module of this folder returns, in a process of its own.
 
-    The process must end well and print nothing. Before the function's module is imported, the environment is
-    changed, and LLVM is given the arguments of a command line that are named as process-wide.
+    The process must end well and print nothing. Before the function's module is imported, LLVM is given the
+    arguments of a command line that are named as process-wide.
     """
-    [found] = at_once(functools.partial(function, *arguments), process_wide=process_wide, **environment)
-    return found
-
-
-def at_once(*works: Callable[[], Any], process_wide: Sequence[str] = (), **environment: str) -> list[Any]:
-    """Return what functions return, each in a process of its own, at the same time."""
-    found = []
-    for status, printed, returned in _server().ask(
-        ([pickle.dumps(each) for each in works], process_wide, environment)
-    ):
-        assert (status, printed) == (0, "")
-        found.append(pickle.loads(bytes.fromhex(returned)))
-    return found
+    work = pickle.dumps(functools.partial(function, *arguments))
+    status, printed, returned = _server().ask((work, process_wide))
+    assert (status, printed) == (0, "")
+    return pickle.loads(bytes.fromhex(returned))
 
 
 @functools.cache
@@ -64,14 +53,19 @@ def _server() -> Server:
 @alone
 def compile_first_inside(folder: str) -> None:
     """Import Numba after optctx, and have it call its extensions in the middle of its first compilation."""
-    import optctx
+    from optctx import OptionContext
 
-    optctx.attach()
+    inside = OptionContext({"fast-isel": True})
     assert "numba" not in sys.modules
-    from tests.optctx.numba import numba_cached
+    from tests.optctx.numba.numba_functions import chooses
+    from tests.optctx.numba.numba_kernels import code_in_memory, numba
 
-    numba_cached.numba.config.CACHE_DIR = folder
-    [_, fast], _, [_, plain] = found = numba_cached.inside_and_outside()
+    def compiled() -> tuple[int, str]:
+        made = numba.njit("int64(int64, int64)", cache=True)(chooses)
+        return sum(made.stats.cache_hits.values()), code_in_memory(made)
+
+    numba.config.CACHE_DIR = folder
+    [_, fast], _, [_, plain] = found = [inside.run(compiled), inside.run(compiled), compiled()]
     assert fast != plain
     assert found == [(0, fast), (0, fast), (0, plain)]
 
@@ -80,25 +74,22 @@ def compile_first_inside(folder: str) -> None:
 
 
 def serve(descriptor: int) -> None:
-    """Fork children for each call that comes. Returns in each of them."""
+    """Fork a child for each call that comes. Returns in each of them."""
     for name in _LATER:
         importlib.import_module(f"numba.{name}")
     assert "_toplevel_target_context" not in vars(importlib.import_module("numba.core.registry").cpu_target)
     connection: Connection[Any, Any] = Connection(descriptor)
     while True:
         try:
-            works, process_wide, environment = connection.recv()
+            work, process_wide = connection.recv()
         except EOFError:  # the tests are over
             return
-        children = []
-        for work in works:
-            printed, returned = os.memfd_create("printed"), os.memfd_create("returned")
-            if not (child := os.fork()):
-                connection.close()
-                os.environ.update(environment)
-                return _work(work, process_wide, printed, returned)
-            children.append((child, printed, returned))
-        connection.send([_end(*each) for each in children])
+        printed, returned = os.memfd_create("printed"), os.memfd_create("returned")
+        if not (child := os.fork()):
+            connection.close()
+            return _work(work, process_wide, printed, returned)
+        status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        connection.send((status, text_of(printed), text_of(returned)))
 
 
 def _work(work: bytes, process_wide: Sequence[str], printed: int, returned: int) -> None:
@@ -112,8 +103,3 @@ def _work(work: bytes, process_wide: Sequence[str], printed: int, returned: int)
         os.write(returned, pickle.dumps(pickle.loads(work)()).hex().encode())
     except BaseException:
         traceback.print_exc()
-
-
-def _end(child: int, printed: int, returned: int) -> tuple[int, str, str]:
-    status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-    return status, text_of(printed), text_of(returned)

@@ -1,4 +1,7 @@
-"""`optctx.numba`: functions with options of their own are as in a process that has these options."""
+"""Numba under options, as in a fresh process that has them: in scopes, and with options at its decorators.
+
+Numba compiles everything with one TargetMachine, which it makes when a process first decorates a function.
+"""
 
 from __future__ import annotations
 
@@ -17,59 +20,58 @@ if FREE_THREADED:
 
 import numba
 import numpy as np
-from llvmlite import binding
 from numba.core.errors import TypingError
 from numba.core.registry import CPUDispatcher
 
 import optctx.numba
-from optctx import (
-    OptionContext,
-    OptionTypeError,
-    UnreadOptionError,
-    UnreadOptionWarning,
-    record,
-)
+from optctx import OptionContext, OptionTypeError, UnreadOptionError, UnreadOptionWarning
 from tests.optctx.numba import numba_kernels
-from tests.optctx.numba.numba_functions import Options
+from tests.optctx.numba.numba_functions import Options, in_turn
 from tests.optctx.numba.numba_kernels import ARRAY, SCALAR, calls_helper, compiled, helper, is_vector, total
 from tests.optctx.numba.numba_processes import run
 
 OTHER: Options = {"inline-threshold": 50, "trap-unreachable": True}
-FAST: Options = {"fast-isel": True}  # written to the target machine
+INTEL: Options = {"x86-asm-syntax": "intel"}  # read by the machine's constructor
+TESTS: Options = {"min-bit-test-cmps": 100}  # by the subtarget
+FAST: Options = {"fast-isel": True}  # written to the machine by the pipeline
 
 
-@functools.cache
-def fresh_process(*arguments: str) -> dict[str, str]:
-    found: dict[str, str] = run(numba_kernels.fresh, process_wide=arguments)
-    return found
+def arguments(options: Options) -> list[str]:
+    return OptionContext(options, base="defaults").args()
 
 
-def fresh(options: Options) -> dict[str, str]:
-    """What plain Numba makes in a process without optctx that has these options set for all of it."""
-    return fresh_process(*OptionContext(options, base="defaults").args())
+@pytest.mark.llvm22
+def test_scopes_bindings_and_threads_share_the_machine() -> None:
+    """It is made in the first scope; what the process has set holds outside."""
+    fresh = {
+        name: run(in_turn, [("scope", {})], process_wide=arguments(options))[0]
+        for name, options in {"intel": INTEL, "tests": TESTS, "fast": FAST}.items()
+    }
+    assert len(set(fresh.values())) == 3, "this shows nothing"
+    turns = [("scope", INTEL), ("scope", {}), ("bound", FAST), ("scope", {})]
+    found = run(in_turn, turns, [INTEL, TESTS, FAST], process_wide=arguments(TESTS))
+    assert found == [fresh[name] for name in ("intel", "tests", "fast", "tests", "intel", "tests", "fast")]
 
 
 def test_functions_helpers_and_numpy_are_as_in_a_fresh_process() -> None:
-    compiled(numba.njit)  # all was compiled before, under other options
-    found = [compiled(optctx.numba.njit(options=options)) for options in (SCALAR, FAST, {})]
-    assert found == [fresh(SCALAR), fresh(FAST), fresh({})]
-    assert compiled(numba.njit) == fresh({}), "plain functions are as without options"
+    plain = compiled(numba.njit)  # all was compiled before, under other options
+    found = compiled(optctx.numba.njit(options=SCALAR))
+    assert found == run(numba_kernels.fresh, process_wide=arguments(SCALAR))
+    # Whether NumPy's function is a vector loop depends on the Numba.
+    assert found["calls_helper"] != plain["calls_helper"]
+    assert compiled(numba.njit) == plain, "plain functions are as without options"
     assert is_vector(helper)
-    changed = [{name for name, code in fresh({}).items() if each[name] != code} for each in found]
-    assert "calls_helper" in changed[0]  # whether NumPy's function is a vector loop depends on the Numba
-    assert changed[1:] == [numba_kernels.KERNELS.keys(), set()]
 
 
-@pytest.mark.parametrize("decorator", ["njit", pytest.param("jit", marks=pytest.mark.long)])
+@pytest.mark.parametrize("decorator", ["njit", "jit"])
 def test_a_program_may_put_the_decorators_in_the_place_of_numbas(
     decorator: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ours = functools.partial(getattr(optctx.numba, decorator), options=SCALAR)
     monkeypatch.setattr(numba, decorator, ours)
-    assert compiled(getattr(numba, decorator)) == fresh(SCALAR)
-    monkeypatch.setattr(numba, decorator, functools.partial(ours, options=None))
-    with OptionContext(SCALAR, base="defaults"):
-        assert compiled(getattr(numba, decorator)) == fresh(SCALAR)
+    function = getattr(numba, decorator)(total)
+    assert function(ARRAY) == ARRAY.sum()
+    assert not is_vector(function)
 
 
 def test_a_helper_with_options_keeps_them_and_its_caller_has_its_own() -> None:
@@ -181,19 +183,6 @@ def test_an_option_that_nothing_reads_is_told_once_for_each_compilation() -> Non
         strict(ARRAY)
 
 
-def test_a_scope_in_which_nothing_was_compiled_and_one_that_only_loaded_code_say_so() -> None:
-    context = OptionContext({"unroll-count": 5}, unread="warn")
-    function = numba.njit(total)
-    with context:  # which it reads
-        function(ARRAY)
-    with pytest.warns(UnreadOptionWarning, match="nothing was compiled"), context:
-        function(ARRAY)
-    [text] = function.inspect_llvm().values()
-    with pytest.warns(UnreadOptionWarning, match="what reads it did not run"), context, record() as log:
-        binding.parse_assembly(text)
-    assert [each.name for each in log.unread] == ["unroll-count"]
-
-
 # Decorators in scopes
 
 
@@ -213,10 +202,8 @@ def test_without_options_a_function_has_those_of_the_scope_around_its_decorator(
 
 def test_signatures_are_compiled_for_the_target_and_no_others() -> None:
     function = optctx.numba.njit("int64(int64[::1])", options=SCALAR)(total)
-    for _ in range(2):
-        assert len(function.signatures) == 1
-        assert function(ARRAY) == ARRAY.sum()
-        assert not is_vector(function)
-        with pytest.raises(TypeError, match="No matching definition"):
-            function(3)
-        function = OptionContext(SCALAR)(numba.njit("int64(int64[::1])")(total))
+    assert len(function.signatures) == 1
+    assert function(ARRAY) == ARRAY.sum()
+    assert not is_vector(function)
+    with pytest.raises(TypeError, match="No matching definition"):
+        function(3)
