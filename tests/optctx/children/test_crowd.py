@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import signal
 from collections.abc import Iterator
 from typing import Any, TypeVar
@@ -11,7 +10,6 @@ import pytest
 
 from optctx.children.crowd import Crowd
 from optctx.children.pool import Done, Pool
-from optctx.errors import EndedEarlyError
 from tests.optctx.children import calls
 from tests.support.processes import SECONDS, children_of, wait_for
 
@@ -103,26 +101,6 @@ def test_what_only_died_so_far_makes_suspects_until_one_survives(pool: Pool) -> 
     # The first that died took at most one more with it; both are called alone, and then the rest by another.
     processes = [done.value for number, done in sorted(found.items()) if not done.death]
     assert len(set(processes)) <= 4
-
-
-def test_a_server_that_is_killed_is_an_error() -> None:
-    with Pool(calls.base, 1) as pool, crowd_of(pool) as crowd:
-        crowd.submit(calls.HANGS, calls.HANGS)
-        os.kill(pool.process, signal.SIGKILL)
-        with pytest.raises(EndedEarlyError, match="the helper process ended with status -9"):
-            crowd.results()
-
-
-def test_a_child_that_is_killed_costs_no_call() -> None:
-    with Pool(calls.base, 1) as pool, crowd_of(pool) as crowd:
-        for number in range(100, 140):
-            crowd.submit(number, number)
-        found = dict(crowd.results())
-        for child in children_of(pool.process):
-            os.kill(child, signal.SIGKILL)
-        found.update(results_of(crowd))
-    assert sorted(found) == list(range(100, 140))
-    assert all(done.value for done in found.values())
 
 
 def test_leaving_ends_what_is_under_way_and_the_pool_goes_on() -> None:

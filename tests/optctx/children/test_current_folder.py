@@ -13,6 +13,7 @@ import pytest
 
 from tests.support.command_lines import several
 from tests.support.ir_texts import SCALE
+from tests.support.processes import output_of
 from tests.support.runs import bitcode
 from tests.support.timing_kernels import SUM, TOTAL
 
@@ -111,21 +112,6 @@ def test_neither_does_a_process_of_the_library(
     assert (done.returncode, done.stderr) == (0, b"")
 
 
-def printed_by_child(
-    cwd: pathlib.Path, code: str, *words: str, flags: tuple[str, ...] = (), before: str = "", path: str = ""
-) -> subprocess.CompletedProcess[str]:
-    """What a child prints, of a parent that Python started with `-c` in a folder. `path`: PYTHONPATH."""
-    script = f"""
-import subprocess, sys
-{before}
-from optctx.children.python import python_command
-sys.exit(subprocess.run(python_command({code!r}, *sys.argv[1:])).returncode)
-"""
-    given = environment(PYTHONPATH=path) if path else environment()
-    command = [sys.executable, *flags, "-c", script, *words]
-    return subprocess.run(command, cwd=cwd, env=given, capture_output=True, text=True)
-
-
 def test_what_the_parent_has_added_and_was_started_with_reaches_the_child(tmp_path: pathlib.Path) -> None:
     """A folder, an archive, and a folder of the current one; flags, and arguments as they are."""
     archive, (here, other) = tmp_path / "archive.zip", (tmp_path / "here", tmp_path / "other")
@@ -134,12 +120,12 @@ def test_what_the_parent_has_added_and_was_started_with_reaches_the_child(tmp_pa
     for folder in (other, here / "below"):
         folder.mkdir(parents=True)
         (folder / f"{folder.name}_own.py").touch()
-    done = printed_by_child(
-        here,
-        "import packed, other_own, below_own; "
-        "print(sys.flags.no_user_site, sys.flags.utf8_mode, sys.argv[1:])",
-        *("a b", "{c}", "-d"),
-        flags=("-s", "-X", "utf8=1"),
-        before=f"sys.path += {[str(archive), str(other), 'below']!r}",
-    )
-    assert (done.stdout, done.stderr) == ("1 1 ['a b', '{c}', '-d']\n", "")
+    script = f"""
+import subprocess, sys
+sys.path += {[str(archive), str(other), "below"]!r}
+from optctx.children.python import python_command
+code = "import packed, other_own, below_own; print(sys.flags.no_user_site, sys.flags.utf8_mode, sys.argv[1:])"
+sys.exit(subprocess.run(python_command(code, *sys.argv[1:])).returncode)
+"""
+    command = [sys.executable, "-s", "-X", "utf8=1", "-c", script, "a b", "{c}", "-d"]
+    assert output_of(*command, cwd=here, env=environment()) == "1 1 ['a b', '{c}', '-d']\n"

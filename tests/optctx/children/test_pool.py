@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import functools
 import os
 import pathlib
 import resource
-import select
 import signal
 import struct
 import subprocess
@@ -23,7 +21,6 @@ from optctx.children.pool import Pool
 from optctx.errors import OptctxError
 from tests.optctx.children import calls
 from tests.support.alone import alone
-from tests.support.forking import fork
 from tests.support.processes import SECONDS, children_of, in_child, of_session, wait_for
 from tests.support.rows import rows
 
@@ -150,37 +147,12 @@ def test_a_server_that_cannot_prepare_says_why() -> None:
         assert "LLVM ERROR: odd" in str(done.death)
 
 
-def test_what_a_server_that_is_killed_was_doing_is_lost() -> None:
-    with Pool(calls.base, 1) as killed:
-        under_way = [killed.submit(calls.wait, gives=int) for _ in range(2)]
-        wait_for(lambda: len(children_of(killed.process)) == 2)
-        alive = children_of(killed.process)
-        os.kill(killed.process, signal.SIGKILL)
-        for each in (*under_way, killed.submit(calls.add, 1, gives=int)):
-            done = each.result()
-            assert done.death is not None
-            assert done.death.how == "lost"
-            assert "ended with status -9" in str(done.death)
-        wait_for(functools.partial(ended, alive))
-
-
 class Interrupt(Exception):  # noqa: N818  as KeyboardInterrupt
     pass
 
 
 def interrupt(*_: object) -> None:
     raise Interrupt
-
-
-def ended(processes: list[int]) -> bool:
-    return not any(map(runs, processes))
-
-
-def runs(process: int) -> bool:
-    try:
-        return pathlib.Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except OSError:
-        return False
 
 
 def test_a_wait_that_ends_early_ends_the_child(pool: Pool) -> None:
@@ -196,16 +168,6 @@ def test_a_wait_that_ends_early_ends_the_child(pool: Pool) -> None:
     assert call.result().death == Death("ended", -signal.SIGKILL, "")
 
 
-def test_a_call_that_is_dropped_ends_with_what_it_has_started(pool: Pool) -> None:
-    call = pool.submit(calls.hang, gives=int)
-    wait_for(lambda: bool(children_of(pool.process)))
-    [child] = children_of(pool.process)
-    wait_for(lambda: bool(children_of(child)))
-    alive = [child, *children_of(child)]
-    del call
-    wait_for(functools.partial(ended, alive))
-
-
 def test_a_forked_copy_of_the_caller_leaves_the_pool_alone(pool: Pool) -> None:
     def work() -> None:
         with pytest.raises(OptctxError, match="belongs to the process that this one was forked from"):
@@ -216,20 +178,6 @@ def test_a_forked_copy_of_the_caller_leaves_the_pool_alone(pool: Pool) -> None:
 
     in_child(work)
     assert pool.call(calls.add, 2, gives=int).value == 42
-
-
-def test_a_pool_ends_although_a_forked_copy_lives() -> None:
-    with Pool(calls.base, 1) as pool:
-        server, (end, lives) = pool.process, os.pipe()
-        if not (pid := fork()):
-            os.close(lives)
-            select.select([end], [], [], SECONDS)
-            os._exit(0)
-    assert not runs(server)
-    assert os.waitpid(pid, os.WNOHANG) == (0, 0)
-    os.close(lives)
-    os.waitpid(pid, 0)
-    os.close(end)
 
 
 # The end of the caller, at each step.
