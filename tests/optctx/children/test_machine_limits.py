@@ -81,7 +81,7 @@ def test_a_job_that_gets_no_process_is_lost_and_another_is_not(tmp_path: pathlib
 def test_where_nothing_can_be_printed_or_no_process_started_a_job_is_lost() -> None:
     """LLVM's message about a module is evidence. Where it is cut, there is no verdict."""
     lost = f"{LOST}no process can be started: Too many open files"
-    cut = f"{LOST}what LLVM prints is longer than a file may be here (ulimit -f)"
+    cut = f"{LOST}what it prints is longer than a file may be here (ulimit -f)"
     with FreshProcess() as fresh:
         resource.setrlimit(resource.RLIMIT_FSIZE, (0, resource.RLIM_INFINITY))
         result = fresh.compile(JOB)

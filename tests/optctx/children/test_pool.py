@@ -37,13 +37,11 @@ def test_values_travel_and_the_first_argument_is_what_was_prepared(pool: Pool) -
     large = os.urandom(1 << 22)  # more than a pipe holds, there and back
     given = ("a text \u2713", large, {"a": [1.0, 2.5], "": []})
     assert pool.call(calls.add, 2, gives=int).value == 42
-    assert pool.call(calls.add, 2, gives=int, limits=Limits(4e9)).value == 42  # 127 years
     assert pool.call(calls.same, *given, gives=tuple[str, bytes, dict[str, list[float]]]).value == given
     assert pool.call(calls.same, None, b"", {}, gives=list[Any]).value == [None, b"", {}]
     done = pool.call(calls.refused, gives=int)
     assert (done.error, done.death, done.value) == ("LLVM refuses it", None, None)
-    with pytest.raises(OptctxError, match="not valid Unicode"):
-        pool.call(calls.same, "\udcff", b"", {}, gives=list[Any])
+    assert pool.call(calls.same, "\udcff", b"", {}, gives=list[Any]).error.endswith("not valid Unicode")
     found = [pool.call(calls.process, gives=tuple[int, int]).value for _ in range(2)]
     assert len(set(found)) == 2
     assert {parent for _, parent in filter(None, found)} == {pool.process}
@@ -52,8 +50,8 @@ def test_values_travel_and_the_first_argument_is_what_was_prepared(pool: Pool) -
 ENDS: dict[Callable[..., Any], tuple[str, str, str]] = {  # how, words, of a compilation
     calls.crash: ("ended", "killed by SIGSEGV", "crashed"),
     calls.exits: ("ended", "LLVM ERROR: odd", "crashed"),
-    calls.hang: ("timed out", "timed out", "timed out"),
-    calls.no_memory: ("out of memory", "out of memory", "out of memory"),
+    calls.hang: ("timed out", "took longer than 0.5 s", "timed out"),
+    calls.no_memory: ("ended", "exited with status 1: out of memory", "out of memory"),
     calls.broken: ("lost", "LookupError: nothing \\udcff there", "lost"),
     calls.misfit: ("nonsense", "it wrote to a descriptor that is not its own", "killed"),
 }
@@ -114,7 +112,7 @@ def test_children_run_where_the_caller_is_now(
     assert pool.call(calls.add, 1, gives=int).value == 41
 
 
-MOST = {resource.RLIMIT_CPU: 90, resource.RLIMIT_AS: 3_000_000 << 10, resource.RLIMIT_FSIZE: 1 << 20}
+MOST = {resource.RLIMIT_AS: 3_000_000 << 10, resource.RLIMIT_FSIZE: 1 << 20}
 
 
 @alone
@@ -124,14 +122,13 @@ def test_limits_are_never_above_those_of_the_caller() -> None:
 
     with Pool(calls.base, 1) as pool:
         assert limits(pool, Limits()) == [resource.getrlimit(kind)[0] for kind in MOST]
-        assert not pool.call(calls.print_much, 2 << 20, gives=int).cut
+        assert pool.call(calls.print_much, 2 << 20, gives=int).death is None
     for kind, most in MOST.items():
         resource.setrlimit(kind, (most, most))
     with Pool(calls.base, 1) as pool:
-        assert limits(pool, Limits(1000.0, 1 << 40, files=1 << 30)) == list(MOST.values())
-        assert pool.call(calls.print_much, 2 << 20, gives=int).cut
-        processor, memory, files = limits(pool, Limits(1.0, 1 << 20, files=100))
-        assert processor < MOST[resource.RLIMIT_CPU]
+        assert limits(pool, Limits(memory=1 << 40, files=1 << 30)) == list(MOST.values())
+        assert "longer than a file may be" in str(pool.call(calls.print_much, 2 << 20, gives=int).death)
+        memory, files = limits(pool, Limits(memory=1 << 20, files=100))
         assert memory < MOST[resource.RLIMIT_AS]
         assert files == 100
 
@@ -170,8 +167,9 @@ def test_a_wait_that_ends_early_ends_the_child(pool: Pool) -> None:
 
 def test_a_forked_copy_of_the_caller_leaves_the_pool_alone(pool: Pool) -> None:
     def work() -> None:
-        with pytest.raises(OptctxError, match="belongs to the process that this one was forked from"):
-            pool.call(calls.add, 1, gives=int)
+        lost = pool.call(calls.add, 1, gives=int).death
+        assert lost is not None
+        assert lost.how == "lost"
         pool.close()
         with Pool(calls.base, 1) as own:
             assert own.call(calls.add, 1, gives=int).value == 2
@@ -180,67 +178,52 @@ def test_a_forked_copy_of_the_caller_leaves_the_pool_alone(pool: Pool) -> None:
     assert pool.call(calls.add, 2, gives=int).value == 42
 
 
-# The end of the caller, at each step.
-
 CALLER = """
-import os, signal, sys, threading, time
+import os, signal, sys, time
 signal.signal(signal.SIGINT, signal.default_int_handler)
 from optctx.children.pool import Pool
 from tests.optctx.children import calls
 from tests.support.processes import children_of, wait_for
 
-def said():
-    print("there", flush=True)
-
 step = sys.argv[1]
-if step == "starting":
-    threading.Timer(0.02, said).start()
 pool = Pool(calls.base, 1)
-if step == "preparing":
-    said()
-pool.process
-under_way = [pool.submit(calls.hang, gives=int) for _ in range(2)]
-if step in ("hanging", "stopped"):
-    wait_for(lambda: len(children_of(pool.process)) >= 2)
+if step != "starting":
+    under_way = [pool.submit(calls.hang, gives=int) for _ in range(2)]
+    wait_for(lambda: len(children_of(pool.process)) == 2)
 if step == "stopped":  # the kernel continues it, as nothing else could then
     os.kill(pool.process, signal.SIGSTOP)
-said()
+print("there", flush=True)
 try:
     time.sleep(3600)
 finally:
     if step == "closing":
         pool.close()
 """
-
-
-STEPS = ["starting", "preparing", "hanging", "closing"]
-SOON = [  # SIGINT is one that Python answers, and the pool with it
-    *((step, signal.SIGKILL) for step in (*STEPS, "stopped")),
-    *((step, signal.SIGINT) for step in STEPS[2:]),
+ENDED = [  # SIGINT is one that Python answers, and the pool with it
+    *((step, signal.SIGKILL) for step in ("starting", "hanging", "stopped")),
+    *((step, signal.SIGINT) for step in ("starting", "hanging", "closing")),
+    ("hanging", signal.SIGTERM),
 ]
-MORE = [*((step, signal.SIGINT) for step in STEPS[:2]), *((step, signal.SIGTERM) for step in STEPS)]
 
 
-@pytest.mark.parametrize("ends", [SOON, pytest.param(MORE, marks=pytest.mark.long)], ids=["some", "more"])
-def test_nothing_outlives_the_caller(ends: list[tuple[str, signal.Signals]]) -> None:
-    script = "import signal; signal.signal(2, signal.default_int_handler)\n" + CALLER
+def test_nothing_outlives_the_caller() -> None:
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(entry for entry in sys.path if entry)}
     callers = [
         subprocess.Popen(
-            [sys.executable, "-c", script, step],
+            [sys.executable, "-c", CALLER, step],
             env=environment,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             start_new_session=True,
         )
-        for step, _ in ends
+        for step, _ in ENDED
     ]
-    for caller, (step, number) in zip(callers, ends, strict=True):
+    for caller, (step, number) in zip(callers, ENDED, strict=True):
         assert caller.stdout is not None
         assert caller.stdout.readline() == b"there\n", step
         os.killpg(caller.pid, number)  # as a terminal does
         caller.stdout.close()
-    for caller, (step, number) in zip(callers, ends, strict=True):
+    for caller, (step, number) in zip(callers, ENDED, strict=True):
         assert caller.wait(SECONDS) in (-number, 1, 130), step
         wait_for(lambda caller=caller: not of_session(caller.pid))  # type: ignore[misc]
 
