@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import signal
 from collections.abc import Iterator
 from typing import Any, TypeVar
@@ -20,7 +21,7 @@ Found = dict[int, Done[Made]]
 
 @pytest.fixture(scope="module")
 def pool() -> Iterator[Pool]:
-    with Pool(calls.base, 1) as pool:
+    with Pool(int, 1) as pool:
         yield pool
 
 
@@ -34,7 +35,7 @@ def in_time() -> Iterator[None]:
 
 def crowd_of(pool: Pool, **given: Any) -> Crowd[Made]:
     given = {"threads": 2, "limit": lambda number: 60.0, **given}
-    return Crowd(pool, calls.shared, function=calls.each, gives=tuple[int, int, bool], **given)
+    return Crowd(pool, int, function=calls.each, gives=tuple[int, int, bool], **given)
 
 
 def finished(crowd: Crowd[Made], numbers: list[int]) -> Found:
@@ -86,7 +87,7 @@ def test_what_only_died_so_far_makes_suspects_until_one_survives(pool: Pool) -> 
     """Each of ten calls with a bad value would cost a child for threads, and the others their place."""
     with Crowd(
         pool,
-        calls.shared,
+        int,
         function=calls.die_by_tens,
         gives=int,
         threads=2,
@@ -105,7 +106,7 @@ def test_what_only_died_so_far_makes_suspects_until_one_survives(pool: Pool) -> 
 
 def test_leaving_ends_what_is_under_way_and_the_pool_goes_on() -> None:
     """On threads, and alone."""
-    with Pool(calls.base, 1) as pool:
+    with Pool(int, 1) as pool:
         with crowd_of(pool, traits=lambda number: [number // 10]) as crowd:
             crowd.submit(calls.CRASHES, calls.CRASHES)
             assert [number for number, _ in crowd.results()] == [calls.CRASHES]
@@ -113,4 +114,4 @@ def test_leaving_ends_what_is_under_way_and_the_pool_goes_on() -> None:
                 crowd.submit(number, number)
             wait_for(lambda: len(children_of(pool.process)) == 2)
         assert children_of(pool.process) == []
-        assert pool.call(calls.add, 1, gives=int).value == 2
+        assert pool.call(operator.add, 1, gives=int).value == 2

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import os
 import pathlib
 import resource
@@ -29,14 +30,14 @@ LATE = Limits(seconds=0.5)
 
 @pytest.fixture(scope="module")
 def pool() -> Iterator[Pool]:
-    with Pool(calls.base, 40) as pool:
+    with Pool(int, 40) as pool:
         yield pool
 
 
 def test_values_travel_and_the_first_argument_is_what_was_prepared(pool: Pool) -> None:
     large = os.urandom(1 << 22)  # more than a pipe holds, there and back
     given = ("a text \u2713", large, {"a": [1.0, 2.5], "": []})
-    assert pool.call(calls.add, 2, gives=int).value == 42
+    assert pool.call(operator.add, 2, gives=int).value == 42
     assert pool.call(calls.same, *given, gives=tuple[str, bytes, dict[str, list[float]]]).value == given
     assert pool.call(calls.same, None, b"", {}, gives=list[Any]).value == [None, b"", {}]
     done = pool.call(calls.refused, gives=int)
@@ -53,7 +54,7 @@ ENDS: dict[Callable[..., Any], tuple[str, str, str]] = {  # how, words, of a com
     calls.hang: ("timed out", "took longer than 0.5 s", "timed out"),
     calls.no_memory: ("ended", "exited with status 1: out of memory", "out of memory"),
     calls.broken: ("lost", "LookupError: nothing \\udcff there", "lost"),
-    calls.misfit: ("nonsense", "it wrote to a descriptor that is not its own", "killed"),
+    str: ("nonsense", "it wrote to a descriptor that is not its own", "killed"),
 }
 
 
@@ -63,7 +64,7 @@ def test_each_end_is_a_value_that_disturbs_no_other_call(pool: Pool) -> None:
     def one(place: int) -> object:
         function = list(ENDS)[place // 2]
         done = pool.call(function, gives=int, limits=LATE if function is calls.hang else None)
-        assert pool.call(calls.add, place, gives=int).value == 40 + place
+        assert pool.call(operator.add, place, gives=int).value == 40 + place
         assert done.value is None
         assert done.death is not None
         return done.death.how, str(done.death), done.death.end
@@ -91,7 +92,7 @@ def test_a_child_that_writes_nonsense_is_killed_and_that_is_its_death(name: str,
     done = pool.call(calls.write, NONSENSE[name], gives=int, limits=Limits(SECONDS))
     assert done.death is not None, done
     assert done.death.how == "nonsense"
-    assert pool.call(calls.add, 2, gives=int).value == 42
+    assert pool.call(operator.add, 2, gives=int).value == 42
 
 
 def test_children_run_where_the_caller_is_now(
@@ -109,7 +110,7 @@ def test_children_run_where_the_caller_is_now(
     gone.mkdir()
     monkeypatch.chdir(gone)
     gone.rmdir()
-    assert pool.call(calls.add, 1, gives=int).value == 41
+    assert pool.call(operator.add, 1, gives=int).value == 41
 
 
 MOST = {resource.RLIMIT_AS: 3_000_000 << 10, resource.RLIMIT_FSIZE: 1 << 20}
@@ -120,12 +121,12 @@ def test_limits_are_never_above_those_of_the_caller() -> None:
     def limits(pool: Pool, limits: Limits) -> list[int]:
         return pool.call(calls.soft_limits, gives=list[int], limits=limits).value or []
 
-    with Pool(calls.base, 1) as pool:
+    with Pool(int, 1) as pool:
         assert limits(pool, Limits()) == [resource.getrlimit(kind)[0] for kind in MOST]
         assert pool.call(calls.print_much, 2 << 20, gives=int).death is None
     for kind, most in MOST.items():
         resource.setrlimit(kind, (most, most))
-    with Pool(calls.base, 1) as pool:
+    with Pool(int, 1) as pool:
         assert limits(pool, Limits(memory=1 << 40, files=1 << 30)) == list(MOST.values())
         assert "longer than a file may be" in str(pool.call(calls.print_much, 2 << 20, gives=int).death)
         memory, files = limits(pool, Limits(memory=1 << 20, files=100))
@@ -137,9 +138,9 @@ def test_a_server_that_cannot_prepare_says_why() -> None:
     with Pool(calls.refuse) as refused:
         with pytest.raises(OptctxError, match="it cannot be prepared"):
             _ = refused.process
-        assert refused.call(calls.add, 1, gives=int).death is not None
+        assert refused.call(operator.add, 1, gives=int).death is not None
     with Pool(calls.give_up) as ended:
-        done = ended.call(calls.add, 1, gives=int)
+        done = ended.call(operator.add, 1, gives=int)
         assert str(done.death).startswith("the helper process ended with status 3 before it answered")
         assert "LLVM ERROR: odd" in str(done.death)
 
@@ -166,16 +167,20 @@ def test_a_wait_that_ends_early_ends_the_child(pool: Pool) -> None:
 
 
 def test_a_forked_copy_of_the_caller_leaves_the_pool_alone(pool: Pool) -> None:
+    call = pool.submit(calls.wait, gives=int)
+
     def work() -> None:
-        lost = pool.call(calls.add, 1, gives=int).death
+        call.kill()
+        lost = pool.call(operator.add, 1, gives=int).death
         assert lost is not None
         assert lost.how == "lost"
         pool.close()
-        with Pool(calls.base, 1) as own:
-            assert own.call(calls.add, 1, gives=int).value == 2
+        with Pool(int, 1) as own:
+            assert own.call(operator.add, 1, gives=int).value == 2
 
     in_child(work)
-    assert pool.call(calls.add, 2, gives=int).value == 42
+    assert pool.call(operator.add, 2, gives=int).value == 42
+    assert call.done() is None
 
 
 CALLER = """
@@ -186,7 +191,7 @@ from tests.optctx.children import calls
 from tests.support.processes import children_of, wait_for
 
 step = sys.argv[1]
-pool = Pool(calls.base, 1)
+pool = Pool(int, 1)
 if step != "starting":
     under_way = [pool.submit(calls.hang, gives=int) for _ in range(2)]
     wait_for(lambda: len(children_of(pool.process)) == 2)
@@ -232,9 +237,9 @@ def test_nothing_outlives_the_caller() -> None:
 @alone  # pools of other tests may be ending
 def test_an_interrupt_at_any_moment_leaves_no_process_and_no_descriptor(moments: int) -> None:
     def work() -> None:
-        with Pool(calls.base, 1) as pool:
+        with Pool(int, 1) as pool:
             hangs = pool.submit(calls.hang, gives=int)  # kept: an interrupt of a finaliser is lost
-            pool.call(calls.add, 1, gives=int)
+            pool.call(operator.add, 1, gives=int)
         del hangs
 
     work()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import os
 import pathlib
 import select
@@ -65,7 +66,7 @@ def test_a_server_that_ends_while_it_forks(number: signal.Signals) -> None:
 def test_a_server_that_is_stopped_while_it_prepares() -> None:
     pools._PREPARING = 0.2
     with Pool(calls.at_once, int(signal.SIGSTOP)) as pool:
-        check_lost(pool.call(calls.add, 1, gives=int))
+        check_lost(pool.call(operator.add, 1, gives=int))
     leave_nothing(os.getpid())
 
 
@@ -76,7 +77,7 @@ def test_a_crowd_whose_server_ends_while_it_forks(number: signal.Signals) -> Non
     pytest.MonkeyPatch().setattr("optctx.children.crowd.GRACE", 0.2)
     crowd = Crowd(
         pool := Pool(calls.at_fork, "before", int(number)),
-        calls.shared,
+        int,
         function=calls.each,
         gives=tuple[int, int, bool],
         threads=2,
@@ -93,7 +94,7 @@ def test_a_crowd_whose_server_ends_while_it_forks(number: signal.Signals) -> Non
 @alone
 def test_calls_whose_server_is_killed_at_any_moment(moments: int) -> None:
     """From before its start to after its answer, two at once."""
-    shared = SharedPool(calls.nothing)
+    shared = SharedPool(int)
 
     def call() -> Done[list[Any]]:
         return shared.running().call(calls.same, None, LARGE, {}, gives=list[Any], limits=Limits(SECONDS))
@@ -187,7 +188,7 @@ def test_a_copy_that_has_both_ends_of_all_sockets_keeps_nothing_waiting(
         copies()
         return send(*given)
 
-    with Pool(calls.base, 1) as pool:
+    with Pool(int, 1) as pool:
         monkeypatch.setattr(socket, "send_fds", send_after_fork)
         assert str(pool.call(calls.crash, gives=int, limits=SOON).death) == "killed by SIGSEGV"
         hangs = pool.submit(calls.hang, gives=int)
@@ -201,7 +202,7 @@ def test_a_copy_that_has_both_ends_of_all_sockets_keeps_nothing_waiting(
         call = pool.submit(calls.wait, gives=int, limits=SOON)
         threading.Timer(0.05, os.kill, (pool.process, signal.SIGKILL)).start()
         check_lost(call.result())
-    with Pool(calls.base, 1) as pool:
+    with Pool(int, 1) as pool:
         server = pool.process
         copies()
     assert not runs(server)
