@@ -47,10 +47,7 @@ class Server:
         try:
             self._work()
         finally:
-            left = set(self._children.values())
-            for child in left:
-                kill(child.pid)
-            for child in left:
+            for child in set(self._children.values()):
                 reap(child.pid)  # it would stay a zombie where the init process reaps none
 
     def _work(self) -> None:

@@ -197,6 +197,7 @@ if step != "starting":
     wait_for(lambda: len(children_of(pool.process)) == 2)
 if step == "stopped":  # the kernel continues it, as nothing else could then
     os.kill(pool.process, signal.SIGSTOP)
+    os.waitid(os.P_PID, pool.process, os.WSTOPPED)
 print("there", flush=True)
 try:
     time.sleep(3600)
