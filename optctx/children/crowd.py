@@ -252,7 +252,7 @@ class Crowd(Generic[R]):
     def _heard(self, child: _Child) -> list[tuple[int, Done[R]]]:
         found = [done for body in child.hear() for done in self._take(child, body)]
         if child.death is not None:
-            self._bury(child, child.death)
+            self._bury(child)
         return found
 
     def _take(self, child: _Child, body: bytes) -> list[tuple[int, Done[R]]]:
@@ -295,11 +295,9 @@ class Crowd(Generic[R]):
         del self._arguments[number]
         return number, done
 
-    def _bury(self, child: _Child, end: Death) -> None:
+    def _bury(self, child: _Child) -> None:
         """After a child's end: what it was doing is called again alone, and what waited there by another."""
         self._children.remove(child)
-        if end.how == "lost":  # the server is gone, or can start no process
-            raise EndedEarlyError(end.printed if self._pool.is_over else f"cannot go on: {end}")
         if child is self._open:
             self._open = None
         again = list(child.running) or list(child.sent)  # no other child would begin what this one has not

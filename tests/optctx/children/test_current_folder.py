@@ -89,19 +89,23 @@ def test_neither_does_a_process_of_the_library(
 
 
 def test_what_the_parent_has_added_and_was_started_with_reaches_the_child(tmp_path: pathlib.Path) -> None:
-    """A folder, an archive, and a folder of the current one; flags."""
+    """A folder, an archive, and a folder of the current one, but not that itself; flags."""
     archive, (here, other) = tmp_path / "archive.zip", (tmp_path / "here", tmp_path / "other")
     with zipfile.ZipFile(archive, "w") as file:
         file.writestr("packed.py", "")
     for folder in (other, here / "below"):
         folder.mkdir(parents=True)
         (folder / f"{folder.name}_own.py").touch()
-    script = f"""
+    (here / "hostile.py").touch()
+    script = f'''
 import subprocess, sys
 sys.path += {[str(archive), str(other), "below"]!r}
 from optctx.children.python import python_command
-code = "import packed, other_own, below_own; print(sys.flags.no_user_site, sys.flags.utf8_mode)"
-sys.exit(subprocess.run(python_command(code)).returncode)
+code = """
+import packed, other_own, below_own, importlib.util
+print(sys.flags.no_user_site, sys.flags.utf8_mode, importlib.util.find_spec("hostile"))
 """
+sys.exit(subprocess.run(python_command(code)).returncode)
+'''
     command = [sys.executable, "-s", "-X", "utf8=1", "-c", script]
-    assert output_of(*command, cwd=here, env=environment()) == "1 1\n"
+    assert output_of(*command, cwd=here, env=environment()) == "1 1 None\n"

@@ -194,7 +194,7 @@ step = sys.argv[1]
 pool = Pool(int, 1)
 if step != "starting":
     under_way = [pool.submit(calls.hang, gives=int) for _ in range(2)]
-    wait_for(lambda: len(children_of(pool.process)) == 2)
+    wait_for(lambda: sum(len(children_of(child)) for child in children_of(pool.process)) == 2)
 if step == "stopped":  # the kernel continues it, as nothing else could then
     os.kill(pool.process, signal.SIGSTOP)
     os.waitid(os.P_PID, pool.process, os.WSTOPPED)

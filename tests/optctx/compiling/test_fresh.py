@@ -135,6 +135,7 @@ def test_what_the_modules_own_target_knows_is_taken(cpu: str, features: str, fre
 
 def test_native_is_the_processor_of_this_machine_with_its_features(fresh: FreshProcess) -> None:
     cpu, features = binding.get_host_cpu_name(), binding.get_host_cpu_features().flatten()
+    assert (Job(SCALE, cpu="native").cpu, Job(SCALE, cpu="native").features) == (cpu, features)
     expected = compile_job(Job(SCALE, cpu=cpu, features=features))
     assert expected.error is None
     assert compile_job(Job(SCALE, cpu="native")) == expected
