@@ -34,8 +34,8 @@ class FreshProcess:
     long has a `Result.error`. Any number of threads can call `compile`; their jobs run in parallel.
 
     The first one starts the server, which serves all of this process and ends with it. If the server is
-    killed, the jobs under way are lost, and the next one starts another server. So does one in a forked
-    child. Leaving the block kills the jobs under way on other threads.
+    killed, the jobs under way are lost, and the next one starts another server, as the first one in a forked
+    child does. Leaving the block kills the jobs under way on other threads.
     """
 
     def __init__(
