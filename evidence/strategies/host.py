@@ -40,7 +40,7 @@ class Host:
             raise OptctxError(f"the process that runs {self.strategy!r} has ended: {done.death}")
         if done.death is not None:
             words = str(done.death)
-            lost = done.death.how in ("out of memory", "lost")
+            lost = done.death.end in ("out of memory", "lost")
             outcome = Outcome(unmade=words) if lost else Outcome(death=words)
         else:
             outcome = done.value if done.value is not None else Outcome(death=done.error)

@@ -5,33 +5,17 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import os
+import pickle
 import resource
 import signal
 import traceback
 from collections.abc import Callable, Iterable, Iterator
-from functools import lru_cache
-from typing import Any, TypeVar, get_type_hints
+from typing import Any
 
-import msgspec
+from optctx.children.messages import Reply, Start, bodies, encode, lower_limit, pack, write_all
+from optctx.errors import OptctxError, shown
 
-from optctx.children.messages import (
-    Reply,
-    Start,
-    arguments_of,
-    bodies,
-    decode,
-    encode,
-    function_of,
-    lower_limit,
-    pack,
-    write_all,
-)
-from optctx.errors import OptctxError
-
-T = TypeVar("T")
 _LIBC, _PR_SET_PDEATHSIG = ctypes.CDLL(None), 1
-# Made beforehand: the process that writes it may get no memory to make it.
-_NO_MEMORY = encode(Reply("no memory"))
 
 
 class Channel:
@@ -41,10 +25,10 @@ class Channel:
         self.talk, self.printed = talk, printed
         self._bodies = bodies(talk)
 
-    def hear(self, gives: type[T]) -> Iterator[T]:
+    def hear(self) -> Iterator[Any]:
         """Yield what the child is told, each when it is asked for."""
         for body in self._bodies:
-            yield decode(body, gives)
+            yield pickle.loads(body)
 
     def send(self, message: object) -> None:
         """Say something to the caller."""
@@ -77,7 +61,7 @@ def fork(work: Callable[[Channel], object], talk: int, printed: int, closing: It
         work(channel)
         os._exit(0)
     except MemoryError:
-        os.write(talk, _NO_MEMORY)
+        os.write(2, b"out of memory\n")  # from Python, or LLVM's operator new
     except BaseException as error:  # every error of a call must become an answer
         traceback.print_exc()
         channel.send(Reply("raised", error=_words(f"{type(error).__name__}: {error}")))
@@ -104,37 +88,28 @@ def _end_with_parent(parent: int) -> None:
         os._exit(1)
 
 
-def answer(prepared: object, function: str, channel: Channel) -> None:
+def answer(prepared: object, channel: Channel) -> None:
     """Call a function as its Start says. Say what came of it, unless the function says it itself."""
-    start = next(channel.hear(Start))
+    start: Start = next(channel.hear())
     if start.folder is not None:
         os.chdir(start.folder)
     os.environb.clear()
     os.environb.update(start.environment)
     start.limits.apply()
-    if given_to(function) == 2:
-        function_of(function)(prepared, channel, *arguments_of(function, start.arguments, given=2))
+    if start.talks:
+        start.function(prepared, channel, *start.arguments)
     else:
-        channel.send(called(prepared, function, start.arguments))
+        channel.send(called(start.function, prepared, *start.arguments))
 
 
-@lru_cache(maxsize=64)
-def given_to(function: str) -> int:
-    """How many arguments a child adds: what was prepared, and a channel for a function that takes one."""
-    return 2 if Channel in get_type_hints(function_of(function)).values() else 1
-
-
-def called(prepared: object, function: str, arguments: msgspec.Raw) -> Reply:
-    """Call a function by its name. Return what it returned, or the words of its OptctxError."""
+def called(function: Callable[..., object], *arguments: object) -> Reply:
+    """Call a function. Return what it returned, or the words of its OptctxError."""
     try:
-        return Reply("gave", pack(call(prepared, function, arguments)))
+        return Reply("gave", pack(function(*arguments)))
     except OptctxError as error:
         return Reply("failed", error=_words(str(error)))
-
-
-def call(prepared: object, function: str, arguments: msgspec.Raw) -> Any:
-    """Call a function by its name."""
-    return function_of(function)(prepared, *arguments_of(function, arguments, given=1))
+    except UnicodeEncodeError as error:  # LLVM takes UTF-8, and so do frames
+        return Reply("failed", error=_words(f"cannot use {shown(error.object)}: it is not valid Unicode"))
 
 
 def _words(text: str) -> str:

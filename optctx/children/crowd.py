@@ -15,14 +15,16 @@ from typing import Any, Generic, NoReturn, TypeVar
 
 import msgspec
 
-from optctx.children.child import Channel, call, called
+from optctx.children.child import Channel, called
 from optctx.children.death import Death, printed_to
-from optctx.children.messages import FrameError, Limits, Reply, decode, name_of, pack
+from optctx.children.messages import FrameError, Limits, Reply, decode
 from optctx.children.pool import GRACE, Call, Child, Done, Pool, done_by, wait
 from optctx.errors import EndedEarlyError
 from optctx.locks import lock_left_behind
 
 R = TypeVar("R")
+Function = Callable[..., Any]
+Given = tuple[Any, ...]
 _CLONE_FILES = 0x400
 PER_THREAD = 160 << 20  # bytes of address space that a thread's stack and heap reserve
 
@@ -36,11 +38,11 @@ class _Said(msgspec.Struct, array_like=True):
 
 
 def work(
-    prepared: object, channel: Channel, begin: str, arguments: msgspec.Raw, function: str, threads: int
+    prepared: object, channel: Channel, begin: Function, given: Given, function: Function, threads: int
 ) -> NoReturn:
     """In the child: this thread reads, the others call. It may end at any moment."""
-    begun = call(prepared, begin, arguments)
-    orders: SimpleQueue[tuple[int, msgspec.Raw]] = SimpleQueue()  # calls, with their arguments
+    begun = begin(prepared, *given)
+    orders: SimpleQueue[tuple[int, Given]] = SimpleQueue()  # calls, with their arguments
     writing = lock_left_behind()
 
     def say(*message: Any) -> None:
@@ -53,21 +55,21 @@ def work(
             while True:
                 number, given = orders.get()
                 say(number)
-                say(number, called(begun, function, given), _taken(printed))
+                say(number, called(function, begun, *given), _taken(printed))
         except BaseException:  # MemoryError, perhaps due to another thread: each is called again alone
             sys.excepthook(*sys.exc_info())
             os._exit(1)
 
     for _ in range(threads):
         threading.Thread(target=serve, daemon=True).start()
-    for order in channel.hear(tuple[int, msgspec.Raw]):
+    for order in channel.hear():
         orders.put(order)
     os._exit(0)  # the caller has ended
 
 
-def alone(prepared: object, begin: str, arguments: msgspec.Raw, function: str, given: msgspec.Raw) -> Any:
+def alone(prepared: object, begin: Function, given: Given, function: Function, *arguments: Any) -> Any:
     """In a child for one call: make it."""
-    return call(call(prepared, begin, arguments), function, given)
+    return function(begin(prepared, *given), *arguments)
 
 
 def _own_streams(shared: int) -> int:
@@ -136,12 +138,9 @@ class Crowd(Generic[R]):
         """Start nothing yet.
 
         Args:
-            pool: That runs.
             begin: `begin(prepared, *arguments)` runs once in each child. What it returns is the first
                 argument of each call.
-            arguments: For it.
-            function: To call.
-            gives: What its result is decoded as.
+            gives: What the result of `function` is decoded as.
             threads: Calls at once.
             limit: Seconds that a call may take, by its number.
             traits: What a call has in common with others. Others with a trait of which each call died so far
@@ -150,7 +149,7 @@ class Crowd(Generic[R]):
             memory: Bytes of address space for each call, beyond the server's. None is no limit.
         """
         self._pool, self._gives = pool, gives
-        self._shared = name_of(begin), pack(arguments), name_of(function)
+        self._shared = begin, arguments, function
         self._threads, self._memory = threads, memory
         self._limit, self._traits = limit, traits
         self._arguments: dict[int, tuple[Any, ...]] = {}
@@ -233,7 +232,7 @@ class Crowd(Generic[R]):
             while self._pending and len(child.sent) < most:
                 number = self._pending.popleft()
                 child.sent[number], child.heard = None, time.monotonic()
-                child.tell((number, pack(self._arguments[number])))
+                child.tell((number, self._arguments[number]))
 
     def _start_child(self) -> _Child:
         child = _Child(self._pool, work, (*self._shared, self._threads), self._limits(self._threads))
@@ -242,7 +241,7 @@ class Crowd(Generic[R]):
 
     def _start_alone(self, number: int) -> None:
         limits = msgspec.structs.replace(self._limits(1), seconds=self._limit(number))
-        given = *self._shared, pack(self._arguments[number])
+        given = *self._shared, *self._arguments[number]
         self._alone[number] = self._pool.submit(alone, *given, gives=self._gives, limits=limits)
 
     def _limits(self, threads: int) -> Limits:
@@ -253,7 +252,7 @@ class Crowd(Generic[R]):
     def _heard(self, child: _Child) -> list[tuple[int, Done[R]]]:
         found = [done for body in child.hear() for done in self._take(child, body)]
         if child.death is not None:
-            self._bury(child, child.death)
+            self._bury(child)
         return found
 
     def _take(self, child: _Child, body: bytes) -> list[tuple[int, Done[R]]]:
@@ -296,11 +295,9 @@ class Crowd(Generic[R]):
         del self._arguments[number]
         return number, done
 
-    def _bury(self, child: _Child, end: Death) -> None:
+    def _bury(self, child: _Child) -> None:
         """After a child's end: what it was doing is called again alone, and what waited there by another."""
         self._children.remove(child)
-        if end.how == "lost":  # the server is gone, or can start no process
-            raise EndedEarlyError(end.printed if self._pool.is_over else f"cannot go on: {end}")
         if child is self._open:
             self._open = None
         again = list(child.running) or list(child.sent)  # no other child would begin what this one has not

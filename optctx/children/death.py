@@ -27,22 +27,22 @@ OF_MACHINE: tuple[End, ...] = ("out of memory", "killed", "lost")  # of which LL
 class Death(msgspec.Struct, frozen=True, array_like=True):
     """The end of a child. It is called a death if the child did not answer.
 
-    how: "ended" by itself, or by a signal; "timed out" if it was killed for that; "out of memory"; "nonsense"
-        if it wrote to its answers, and was killed; "lost" if it did not even begin, or the server is gone.
+    how: "ended" by itself, or by a signal; "timed out" if it was killed for that; "nonsense" if it wrote to
+        its answers, and was killed; "lost" if it did not even begin, or nothing is known of it.
     status: Its exit status, or minus the signal; 0 if none is known.
-    printed: The end of what it printed; for "lost" the reason. `cut`: whether that may lack its end
-        (`ulimit -f`).
+    printed: The end of what it printed; for "lost" the reason.
+    seconds: That it could take.
     """
 
-    how: Literal["ended", "timed out", "out of memory", "nonsense", "lost"]
+    how: Literal["ended", "timed out", "nonsense", "lost"]
     status: int
     printed: str
-    cut: bool = False
+    seconds: float | None = None
 
     def __str__(self) -> str:
         match self.how:
-            case "timed out" | "out of memory":
-                return self.how
+            case "timed out":
+                return f"took longer than {self.seconds:g} s"
             case "nonsense":
                 return "it wrote to a descriptor that is not its own"
             case "lost":
@@ -53,7 +53,7 @@ class Death(msgspec.Struct, frozen=True, array_like=True):
     def end(self) -> End:
         """What it is for a compilation."""
         match self.how:
-            case "timed out" | "lost" | "out of memory":
+            case "timed out" | "lost":
                 return self.how
             case "nonsense":
                 return "killed"
@@ -94,7 +94,7 @@ def printed_to(descriptor: int) -> str:
     return kept.decode(errors="replace")
 
 
-def is_cut(descriptor: int, limit: int | None) -> bool:
-    """Whether a memory file is as long as it may be, by a limit or this process's: its end may be missing."""
-    size, own = os.fstat(descriptor).st_size, resource.getrlimit(resource.RLIMIT_FSIZE)[0]
-    return any(size >= most for most in (limit, own) if most not in (None, resource.RLIM_INFINITY))
+def is_full(descriptor: int) -> bool:
+    """Whether a memory file is as long as a file may be in this process: its end may be missing."""
+    most = resource.getrlimit(resource.RLIMIT_FSIZE)[0]
+    return most != resource.RLIM_INFINITY and os.fstat(descriptor).st_size >= most

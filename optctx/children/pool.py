@@ -14,12 +14,12 @@ import subprocess
 import time
 import weakref
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Generic, Literal, TypeVar
 
 from msgspec import structs
 
-from optctx.children.death import Death, is_cut, last_line, printed_to
+from optctx.children.death import Death, is_full, last_line, printed_to
 from optctx.children.messages import (
     CHUNK,
     FrameError,
@@ -28,9 +28,7 @@ from optctx.children.messages import (
     Reply,
     Start,
     decode,
-    encode,
-    name_of,
-    pack,
+    order,
 )
 from optctx.children.python import python_command
 from optctx.errors import EndedEarlyError, OptctxError
@@ -49,7 +47,7 @@ _START = (
 GRACE = 10.0  # seconds that a server has to end, and to tell of the end of a child
 _PREPARING = 120.0  # seconds that it has to prepare
 _DROPPED = 1.0  # seconds after which a server that dropped a call is known to live
-_LONGEST = 1e6  # seconds of one wait: the kernel takes 24 days at most
+LONGEST = 1e6  # seconds of one wait: the kernel takes 24 days at most
 
 
 @dataclass(frozen=True)
@@ -58,14 +56,13 @@ class Done(Generic[R]):
 
     error: The words of an OptctxError that the function raised; "" for none.
     death: How the child ended if it did not answer.
-    printed: The end of what it printed. `cut`: as of a death.
+    printed: The end of what it printed.
     """
 
     value: R | None = None
     error: str = ""
     death: Death | None = None
     printed: str = ""
-    cut: bool = False
 
 
 class Pool:
@@ -75,15 +72,15 @@ class Pool:
     ends it. A forked copy of this process leaves its pools alone.
 
     `prepare(*arguments)` runs once in the server; what it returns is the first argument of every call. Every
-    function is one that another process can import; its arguments are decoded by its annotations. Children
-    run in the folder and with the environment of the caller. Ctrl-C does not reach them.
+    function is one that another process can import. Children run in the folder and with the environment of
+    the caller. Ctrl-C does not reach them.
     """
 
     _popen: subprocess.Popen[bytes] | None = None
 
     def __init__(self, prepare: Callable[..., Any], *arguments: Any) -> None:
         """Start the server, and do not wait for it to prepare. Raises OSError if no process starts."""
-        order = encode((name_of(prepare), pack(arguments)))
+        preparing = order((prepare, arguments))
         self._owner = os.getpid()
         self._is_used = False
         _running.add(self)
@@ -94,7 +91,7 @@ class Pool:
             self._start()
             self._servers.close()
             with contextlib.suppress(OSError):  # it has ended, as the first call will tell
-                self._socket.sendall(order)
+                self._socket.sendall(preparing)
         except BaseException:
             self.close()
             raise
@@ -104,7 +101,9 @@ class Pool:
         before = signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
         try:  # an interrupt comes after the assignment
             orders = self._servers.fileno()
-            self._popen = subprocess.Popen(command, stdin=orders, stdout=printed, stderr=printed)
+            self._popen = subprocess.Popen(
+                command, stdin=orders, stdout=printed, stderr=printed, process_group=0
+            )
         finally:
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
@@ -155,10 +154,6 @@ class Pool:
 
     def _prepared(self) -> str | None:
         """Wait until the server has prepared. Return its error, "" for none; None if it has ended before."""
-        if not self.is_own:
-            raise OptctxError(
-                "this helper process belongs to the process that this one was forked from; make another one"
-            )
         said = b""
         try:
             said = self._socket.recv(CHUNK, socket.MSG_PEEK)  # what is left there, no interrupt loses
@@ -195,7 +190,7 @@ class Pool:
     ) -> Call[R]:
         """Call `function(prepared, *arguments)` in a child of its own. Its result is decoded as `gives`.
 
-        Waits until the server has prepared. Raises OptctxError in a forked copy of the pool's process.
+        Waits until the server has prepared.
         """
         return Call(self, function, arguments, limits or Limits(), gives)
 
@@ -205,12 +200,12 @@ class Pool:
         """Do as `submit` does, and wait."""
         return self.submit(function, *arguments, gives=gives, limits=limits).result()
 
-    def send(self, function: str, *descriptors: int) -> None:
+    def send(self, module: str, *descriptors: int) -> None:
         """Have the server fork a child, with its ends of what the caller talks to it by."""
         self._prepared()
         self._is_used = True
         with contextlib.suppress(OSError):  # the server has ended: so the other ends are closed
-            socket.send_fds(self._socket, [function.encode()], descriptors)
+            socket.send_fds(self._socket, [module.encode()], descriptors)
 
     def __del__(self) -> None:
         self.close()  # after an interrupt of that, the server may be there
@@ -232,6 +227,8 @@ def _close(owner: object, *names: str) -> None:
 class Child:
     """A child of a pool, as its caller sees it. For one thread, but for `kill`. Dropping it ends the child.
 
+    It calls `function(prepared, channel, *arguments)`, in a `Call` without the channel.
+
     `death`: its end, whether it has answered or not; None before. `how`: what that is called if it was killed
     for it. `deadline`: `wait` kills it then. If the server does not tell of an end, `wait` kills the server.
     """
@@ -243,7 +240,8 @@ class Child:
         folder = None
         with contextlib.suppress(OSError):  # it was removed
             folder = os.getcwdb()
-        start = Start(pack(arguments), limits, folder, dict(os.environb))
+        talks = not isinstance(self, Call)
+        start = Start(function, arguments, talks, limits, folder, dict(os.environb))
         self.death: Death | None = None
         self.deadline = math.inf
         self._pool, self._limits = pool, limits
@@ -251,7 +249,7 @@ class Child:
         self._is_ending = False
         self.how: Literal["timed out", "nonsense"] | None = None
         try:
-            self._open(name_of(function))
+            self._open(function.__module__)
         except OSError as error:
             self.death = _no_process(error.strerror)
             return
@@ -259,16 +257,16 @@ class Child:
             self.deadline = time.monotonic() + limits.seconds
         self.tell(start)
 
-    def _open(self, function: str) -> None:
+    def _open(self, module: str) -> None:
         self._printed = open(os.memfd_create("printed"), "rb")  # noqa: SIM115  as of a pool
         self._talk, talk = socket.socketpair()
         self._end, end = socket.socketpair()
         with talk, end:
-            self._pool.send(function, talk.fileno(), self._printed.fileno(), end.fileno())
+            self._pool.send(module, talk.fileno(), self._printed.fileno(), end.fileno())
 
     def tell(self, message: object) -> None:
         """Tell the child something. Does nothing if it has ended. What it does not read yet, `hear` sends."""
-        self._untold += encode(message)
+        self._untold += order(message)
         self._send()
 
     def _send(self) -> None:
@@ -290,7 +288,7 @@ class Child:
     def kill(self, how: Literal["timed out", "nonsense"] | None = None) -> None:
         """End the child with what it started. `how`: its death is to be called that."""
         self.how = self.how or how
-        if self.death is None and not self._is_ending:
+        if self.death is None and not self._is_ending and self._pool.is_own:  # a fork may have it, too
             with contextlib.suppress(OSError):  # it ends now
                 self._end.shutdown(socket.SHUT_WR)
             self.deadline = time.monotonic() + GRACE  # first: another thread than that which waits may kill
@@ -334,14 +332,15 @@ class Child:
         told = next((decode(body, int | str) for body in Frames().feed(end)), None)  # type: ignore[arg-type]
         if isinstance(told, int):
             printed = self._printed.fileno()
-            cut = is_cut(printed, self._limits.files)
-            self.death = Death(self.how or "ended", told, printed_to(printed), cut)
+            self.death = Death(self.how or "ended", told, printed_to(printed), self._limits.seconds)
+            if told >= 0 and is_full(printed):  # LLVM's message may be missing
+                self.death = Death("lost", 0, "what it prints is longer than a file may be here (ulimit -f)")
         else:
             self.death = self._pool.lost() if told is None else _no_process(told)
         _close(self, "_talk", "_end", "_printed")
 
     def __del__(self) -> None:
-        if hasattr(self, "_end") and self._pool.is_own:  # a fork of this process may have it, too
+        if hasattr(self, "_end"):
             self.kill()
         _close(self, "_talk", "_end", "_printed")
 
@@ -387,20 +386,17 @@ class Call(Child, Generic[R]):
                 return done_by(decode(self._answers[0], Reply), self._gives, end)
         if self._answers and end.how != "lost":
             end = structs.replace(end, how="nonsense")
-        return Done(death=end, printed="" if end.how == "lost" else end.printed, cut=end.cut)
+        return Done(death=end, printed="" if end.how == "lost" else end.printed)
 
 
 def done_by(reply: Reply, gives: type[R], end: Death) -> Done[R]:
     """What came of a call that was answered. Raises FrameError for a value of another type than `gives`."""
-    done = Done[R](printed=end.printed, cut=end.cut)
     match reply.how:
         case "gave":
-            return replace(done, value=decode(bytes(reply.value), gives))
+            return Done(decode(bytes(reply.value), gives), printed=end.printed)
         case "failed":
-            return replace(done, error=reply.error)
-        case "raised":
-            return replace(done, death=Death("lost", 0, reply.error))
-    return replace(done, death=structs.replace(end, how="out of memory"))
+            return Done(error=reply.error, printed=end.printed)
+    return Done(death=Death("lost", 0, reply.error), printed=end.printed)
 
 
 def wait(children: Iterable[Kept], seconds: float = math.inf) -> list[Kept]:
@@ -413,7 +409,7 @@ def wait(children: Iterable[Kept], seconds: float = math.inf) -> list[Kept]:
         sources[child] = child.sources()
         for descriptor, events in sources[child].items():
             poll.register(descriptor, events)
-    ready = {each for each, _ in poll.poll(1000 * min(max(seconds, 0), _LONGEST))}
+    ready = {each for each, _ in poll.poll(1000 * min(max(seconds, 0), LONGEST))}
     return [child for child, its in sources.items() if child.death or not ready.isdisjoint(its)]
 
 

@@ -17,13 +17,13 @@ _CODE = "import sys; sys.path[:] = {path!a}; {code}"
 _OURS = ("optctx", "llvmlite", "numba", "numpy")
 
 
-def python_command(code: str, *arguments: str) -> list[str]:
-    """The command that runs code in a new interpreter. `arguments` are its `sys.argv[1:]`.
+def python_command(code: str) -> list[str]:
+    """The command that runs code in a new interpreter.
 
     The interpreter ignores every variable PYTHON*, because some can name the current folder. What they have
     added to `sys.path` of this process, and what it has added itself, is in the command.
     """
-    return [sys.executable, *_flags(), "-c", _CODE.format(path=_path(), code=code), *arguments]
+    return [sys.executable, *_flags(), "-c", _CODE.format(path=_path(), code=code)]
 
 
 def _flags() -> list[str]:

@@ -7,33 +7,21 @@ caller and not through here.
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import functools
 import gc
+import importlib
 import os
+import pickle
 import resource
 import select
 import socket
 from dataclasses import dataclass
 
-import msgspec
-
-from optctx.children.child import answer, fork, given_to, kill, reap
-from optctx.children.messages import (
-    Start,
-    arguments_decoder,
-    arguments_of,
-    bodies,
-    decode,
-    decoder,
-    encode,
-    function_of,
-    lower_limit,
-    write_all,
-)
+from optctx.children.child import answer, fork, kill, reap
+from optctx.children.messages import bodies, encode, lower_limit, write_all
 from optctx.errors import OptctxError
 
-_NAME = 4096  # bytes of a function's name, at most
+_NAME = 4096  # bytes of a module's name, at most
 
 
 @dataclass(frozen=True)
@@ -46,7 +34,7 @@ class _Child:
 
 
 class Server:
-    """Reads orders from a socket: the name of a function, and descriptors for a child that calls it."""
+    """Reads orders from a socket: the name of a module to import, and descriptors for a child."""
 
     def __init__(self, orders: socket.socket, prepared: object) -> None:
         self._orders, self._prepared = orders, prepared
@@ -59,10 +47,7 @@ class Server:
         try:
             self._work()
         finally:
-            left = set(self._children.values())
-            for child in left:
-                kill(child.pid)
-            for child in left:
+            for child in set(self._children.values()):
                 reap(child.pid)  # it would stay a zombie where the init process reaps none
 
     def _work(self) -> None:
@@ -92,19 +77,19 @@ class Server:
                 os.close(each)
         return bool(name)
 
-    def _start(self, function: str, talk: int, printed: int, end: int) -> None:
-        arguments_decoder(function, given_to(function))  # imports its module here, once for all children
+    def _start(self, module: str, talk: int, printed: int, end: int) -> None:
+        importlib.import_module(module)  # here, once for all children
         try:
-            self._fork(function, talk, printed, end)
+            self._fork(talk, printed, end)
         except OSError as error:
             _tell(end, error.strerror)
         finally:
             os.close(talk)
             os.close(printed)
 
-    def _fork(self, function: str, talk: int, printed: int, end: int) -> None:
+    def _fork(self, talk: int, printed: int, end: int) -> None:
         life, alive = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
-        work = functools.partial(answer, self._prepared, function)
+        work = functools.partial(answer, self._prepared)
         try:
             child = _Child(fork(work, talk, printed, (*self._children, life, end)), life, end)
         except OSError:
@@ -135,29 +120,16 @@ def _tell(end: int, what: object) -> None:
 
 def main() -> None:
     """Serve a pool on the socket that is standard input. A crash leaves no core file: it is an answer."""
-    os.setpgid(0, 0)  # what ends the caller's group leaves this process the time to end its children
     lower_limit(resource.RLIMIT_CORE, 0)
     orders = socket.socket(fileno=0)
-    for body in bodies(orders.fileno()):
-        try:
-            prepared = _prepared(orders, *decode(body, tuple[str, msgspec.Raw]))
-        except OptctxError as error:
-            orders.sendall(encode(str(error)))
-            return
-        decoder(Start)  # children share it, and all that there is
-        gc.freeze()
-        orders.sendall(encode(""))
-        Server(orders, prepared).serve()
+    if (body := next(bodies(orders.fileno()), None)) is None:
         return
-
-
-def _prepared(orders: socket.socket, name: str, arguments: msgspec.Raw) -> object:
-    """Prepare. If the caller ends before, so does this process: nothing else happens to the socket."""
-    flags = fcntl.fcntl(orders, fcntl.F_GETFL)
-    fcntl.fcntl(orders, fcntl.F_SETOWN, os.getpid())
-    fcntl.fcntl(orders, fcntl.F_SETFL, flags | os.O_ASYNC)
-    if select.select([orders], [], [], 0)[0]:  # it has ended before
-        os._exit(1)
-    prepared = function_of(name)(*arguments_of(name, arguments, given=0))
-    fcntl.fcntl(orders, fcntl.F_SETFL, flags)
-    return prepared
+    try:
+        prepare, arguments = pickle.loads(body)
+        prepared = prepare(*arguments)
+    except OptctxError as error:
+        orders.sendall(encode(str(error)))
+        return
+    gc.freeze()  # children share all that there is
+    orders.sendall(encode(""))
+    Server(orders, prepared).serve()

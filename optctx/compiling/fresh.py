@@ -7,24 +7,23 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import math
 import os
-import time
 from dataclasses import replace
+from functools import lru_cache
 from typing import Literal, TypeVar, cast
 
 from optctx.children.death import OF_MACHINE, Death, cause_of_end, last_words
 from optctx.children.messages import Limits
-from optctx.children.pool import GRACE, Call, Done, Pool, SharedPool
+from optctx.children.pool import Call, Done, Pool, SharedPool
 from optctx.compiling.job import Job, Result, compile_unchecked, initialise_targets
-from optctx.compiling.targets import is_suspect, target_problem, trial_of, untried
+from optctx.compiling.targets import is_suspect, smallest, target_problem, untried
 from optctx.errors import EndedEarlyError, OptctxError, shown
 from optctx.hosts.llvmlite.compiling import native_api, refusal
 from optctx.process import set_process_options
 
 R = TypeVar("R")
 
-MOST_SECONDS, _MOST_BYTES = (1 << 32) - 1, 1 << 47  # 136 years; all addresses of a process
+_MOST_BYTES = 1 << 47  # all addresses of a process
 
 
 class FreshProcess:
@@ -35,7 +34,8 @@ class FreshProcess:
     long has a `Result.error`. Any number of threads can call `compile`; their jobs run in parallel.
 
     The first one starts the server, which serves all of this process and ends with it. If the server is
-    killed, the jobs under way are lost, and the next one starts another server.
+    killed, the jobs under way are lost, and the next one starts another server, as the first one in a forked
+    child does. Leaving the block kills the jobs under way on other threads.
     """
 
     def __init__(
@@ -52,9 +52,8 @@ class FreshProcess:
         Raises OptctxError for limits that no system takes.
         """
         self._limits = checked_limits(timeout, memory)
-        self._directory = None if directory is None else os.fsencode(os.path.abspath(directory))
+        self._directory = None if directory is None else os.path.abspath(directory)
         self._running = False
-        self._owner = os.getpid()
         self._calls: set[Call[Result]] = set()
 
     def __enter__(self) -> FreshProcess:
@@ -62,17 +61,13 @@ class FreshProcess:
             raise OptctxError("this FreshProcess is running already; make another one")
         with contextlib.suppress(OSError):  # `compile` tells
             llvm_pool()  # its server starts now
-        self._running, self._owner = True, os.getpid()
+        self._running = True
         return self
 
     def __exit__(self, *error: object) -> None:
         self._running = False
-        if self._owner == os.getpid():
-            for call in self._calls.copy():
-                call.kill()
-            over = time.monotonic() + GRACE
-            while self._calls and time.monotonic() < over:
-                time.sleep(0.001)  # the threads that have made them see their ends
+        for call in self._calls.copy():
+            call.kill()
 
     def compile(self, job: Job, *, timeout: float | None = None) -> Result:
         """Compile one job in a fresh process and wait for it. `timeout` (seconds) replaces the usual one.
@@ -92,35 +87,29 @@ class FreshProcess:
         return replace(problem, seconds=result.seconds, stderr=result.stderr)
 
     def _compile(self, job: Job, limits: Limits | None = None) -> Result:
-        if self._owner != os.getpid():
-            raise OptctxError(
-                "this FreshProcess belongs to the process that this one was forked from; make another one"
-            )
         if not self._running:
             raise OptctxError("this FreshProcess is not running; use it inside its `with` block")
-        limits = limits or self._limits
-        assert limits.seconds is not None
+        given, limits = (job, self._directory), limits or self._limits
         try:
-            pool = llvm_pool()  # another one if the server was killed
+            call = llvm_pool().submit(compile_fresh, *given, gives=Result, limits=limits)
         except OSError as error:
-            return _lost(f"{_NOT_COMPILED}: no process can be started: {error.strerror}")
-        call = pool.submit(compile_fresh, job, self._directory, gives=Result, limits=limits)
+            return _lost(f"no process can be started: {error.strerror}")
         self._calls.add(call)
+        if not self._running:  # another thread has left the block
+            call.kill()
         try:
-            return _result(call.result(), limits.seconds)
+            return _result(call.result())
         finally:
             self._calls.discard(call)
 
 
 def checked_limits(timeout: object, memory: object) -> Limits:
     """Return these limits of one call. Raises OptctxError for what no system takes."""
-    if not isinstance(timeout, (int, float)) or not 0 < timeout <= MOST_SECONDS:
-        raise OptctxError(
-            f"expected a timeout above 0 and of at most {MOST_SECONDS:,} seconds, found {shown(timeout)}"
-        )
+    if not isinstance(timeout, (int, float)) or not timeout > 0:
+        raise OptctxError(f"expected a timeout above 0 seconds, found {shown(timeout)}")
     if memory is not None and (not isinstance(memory, int) or not 0 < memory <= _MOST_BYTES):
         raise OptctxError(f"expected 1 to {_MOST_BYTES:,} bytes of memory, found {shown(memory)}")
-    return Limits(float(timeout), None if memory is None else int(memory))  # of no other class, such as bool
+    return Limits(float(timeout), memory)
 
 
 def llvm_pool() -> Pool:
@@ -131,15 +120,15 @@ def llvm_pool() -> Pool:
     return _pool.running()
 
 
-def answered(done: Done[R], attempt: str, seconds: float = math.inf) -> R:
-    """What a call gave in a child that ran LLVM on a stranger's module. `seconds`: that the call could take.
+def answered(done: Done[R], attempt: str) -> R:
+    """What a call gave in a child that ran LLVM on a stranger's module.
 
     Raises OptctxError, with what was attempted, if LLVM refused, crashed or took too long, and
     EndedEarlyError if it was not LLVM that ended the child.
     """
     match done.death and done.death.end:
         case "timed out":
-            raise OptctxError(f"{attempt}: it took longer than {seconds:g} s")
+            raise OptctxError(f"{attempt}: it {done.death}")
         case "crashed":
             raise OptctxError(f"{attempt}: LLVM crashed: {done.death}")
         case str():
@@ -158,56 +147,49 @@ def load_llvm() -> None:
 _pool = SharedPool(load_llvm)
 
 
-def compile_fresh(_: None, job: Job, directory: bytes | None) -> Result:
+def compile_fresh(_: None, job: Job, directory: str | None) -> Result:
     """Set the options process-wide, and compile. `directory`: where to run and put temporary files."""
     move_to(directory)
     set_process_options(job.options, job.image)
     return compile_unchecked(job)
 
 
-def move_to(directory: bytes | None) -> None:
+def move_to(directory: str | None) -> None:
     """In a child: run there, and put temporary files there. None stays where the caller is."""
     if directory is not None:
         os.chdir(directory)
-        os.environb[b"TMPDIR"] = directory
+        os.environ["TMPDIR"] = directory
 
 
-def _result(done: Done[Result], seconds: float) -> Result:
-    death = done.death
-    if death is not None:
-        result = Result(error=_epitaph(death, seconds), end=death.end)
-    elif done.error or done.value is None:
-        result = _lost(f"{_NOT_COMPILED}: {done.error}")
+def _result(done: Done[Result]) -> Result:
+    if done.death is not None:
+        result = Result(error=_epitaph(done.death), end=done.death.end)
+    elif done.value is None:
+        result = _lost(done.error)
     else:
         result = done.value
-    if done.cut and (death is None or death.status >= 0 or result.end not in ("crashed", "timed out")):
-        result = _lost(f"{_NOT_COMPILED}: what LLVM prints is longer than a file may be here (ulimit -f)")
     return replace(result, stderr=done.printed)
 
 
-_NOT_COMPILED = "the fresh process could not compile"
-
-
-def _epitaph(death: Death, seconds: float) -> str:
+def _epitaph(death: Death) -> str:
     words = " ".join(death.printed.split())
     said = f": {words}" if words else ""
     match death.how:
         case "lost":
             return death.printed if death.status else f"{_NOT_COMPILED}: {death.printed}"
         case "timed out":
-            return f"the fresh process took longer than {seconds:g} s and was stopped{said}"
+            return f"the fresh process {death} and was stopped{said}"
         case "ended":
             end = cause_of_end(death.status, "")
             return f"the fresh process {'was ' if death.status < 0 else ''}{end}{said}"
     return str(death)
 
 
-def _lost(error: str) -> Result:
-    return Result(error=error, end="lost")
+def _lost(why: str) -> Result:
+    return Result(error=f"{_NOT_COMPILED}: {why}", end="lost")
 
 
-# (triple, processor, features, code model) that an LLVM has
-_taken: set[tuple[str, ...]] = set()
+_NOT_COMPILED = "the fresh process could not compile"
 
 
 _BROKEN = "LLVM ERROR: Broken module found"  # printed last if it has debug info: reading it ends the process
@@ -284,13 +266,15 @@ def check_target(triple: str, job: Job) -> None:
 
     Raises EndedEarlyError if LLVM could not be asked.
     """
-    target = (triple, job.cpu, job.features, job.code_model, job.llvm)
-    if target in _taken:
-        return
+    if job.is_checked:
+        _try(smallest(triple, job))
+
+
+@lru_cache(1024)  # of those that LLVM has
+def _try(job: Job) -> None:
     with FreshProcess() as fresh:
-        trial = fresh.compile(trial_of(triple, job))
-    if trial.end in OF_MACHINE:
-        raise EndedEarlyError(untried(job, trial))
-    if trial.error is not None:
-        raise OptctxError(trial.error)
-    _taken.add(target)
+        result = fresh.compile(job)
+    if result.end in OF_MACHINE:
+        raise EndedEarlyError(untried(job, result))
+    if result.error is not None:
+        raise OptctxError(result.error)

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 from optctx import libllvm
 from optctx._native import run_in_task
 from optctx.children.death import End
-from optctx.children.messages import Source
 from optctx.errors import OptctxError, PassPipelineError, clipped, shown
 from optctx.hosts.llvmlite.compiling import emit, instruction_count, native_api, run_passes
 from optctx.image.loaded import Image
@@ -20,10 +19,6 @@ from optctx.wording import ALL_OPTNONE, counted
 
 if TYPE_CHECKING:
     from llvmlite.binding import ContextRef, ModuleRef, TargetMachine
-
-    IR = str | bytes
-else:
-    IR = Source  # as which a frame has it
 
 Reloc = Literal["default", "static", "pic", "dynamicnopic"]  # as llvmlite names relocation models
 CodeModel = Literal["default", "jitdefault", "small", "kernel", "medium", "large"]
@@ -43,7 +38,7 @@ class Job:
     fresh process sets them process-wide, a thread enters an OptionContext.
     """
 
-    ir: IR  # text (str), or bitcode (bytes)
+    ir: str | bytes  # text, or bitcode
     passes: str = "default<O3>"
     options: tuple[str, ...] = ()
     triple: str = ""  # "" takes the module's own, or this machine's if the module has none
@@ -178,6 +173,7 @@ def compile_unchecked(job: Job, check: CheckTarget = unchecked) -> Result:
     """
     started = time.perf_counter()
     try:
+        _check_features(job)
         ir, code, instructions = _compile_anywhere(job, check)
     except OptctxError as error:
         return Result(error=str(error), seconds=time.perf_counter() - started)
@@ -220,9 +216,7 @@ def _compile_by_llvm_c(job: Job, check: CheckTarget) -> tuple[str | None, bytes,
     llvm = libllvm.open(job.llvm)
     with llvm.parse(job.ir) as module:
         triple = job.triple or module.triple
-        _check_features(job)
-        if job.is_checked:
-            check(triple, job)
+        check(triple, job)
         target = job.cpu, job.features, job.opt_level, job.reloc, job.code_model
         with llvm.target_machine(triple, *target) as machine:
             module.take_target(machine)
@@ -288,9 +282,7 @@ def make_target_machine(job: Job, module: ModuleRef, check: CheckTarget) -> Targ
     triple = job.triple or module.triple or binding.get_process_triple()
     try:
         target = binding.Target.from_triple(triple)
-        _check_features(job)
-        if job.is_checked:
-            check(triple, job)
+        check(triple, job)
         machine = target.create_target_machine(
             job.cpu, job.features, opt=job.opt_level, reloc=job.reloc, codemodel=job.code_model
         )

@@ -48,7 +48,7 @@ def target_problem(compile: Compile, job: Job) -> Result | None:
         found = _TRIPLE.search(module.ir or "")
         assert found is not None, "LLVM prints a module without its triple"
         triple = found["triple"]
-    trial = compile(trial_of(triple, job))
+    trial = compile(smallest(triple, job))
     if trial.end in ("lost", "timed out"):
         return Result(error=untried(job, trial), end=trial.end)
     problem = _judged(job, triple, trial)
@@ -82,16 +82,9 @@ def _judged(job: Job, triple: str, trial: Result) -> str:
     return f"cannot compile for the {what} {shown(word)}: it is no {what} of {triple}; {listed}"
 
 
-def trial_of(triple: str, job: Job) -> Job:
-    """A job that LLVM compiles if it has the job's processor, features and code model."""
+def smallest(triple: str, job: Job) -> Job:
+    """The smallest job for a job's target: LLVM compiles it if it has that processor, features and model."""
     ir = _TRIAL if job.code_model == "default" else _CALLING
-    return Job(
-        ir,
-        "verify",
-        triple=triple,
-        cpu=job.cpu,
-        features=job.features,
-        emit="assembly",
-        code_model=job.code_model,
-        llvm=job.llvm,
+    return replace(
+        job, ir=ir, passes="verify", options=(), triple=triple, opt_level=2, emit="assembly", reloc="pic"
     )

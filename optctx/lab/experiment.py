@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import os
 import warnings
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -51,12 +50,7 @@ class Plan:
     output: bool = False  # whether answers have the object
     noted: tuple[str, ...] = ()  # options whose reads answers report
     repeats: int = 1  # compilations of each, one after the other, of which the fastest counts
-    directory: bytes | None = None  # where to compile and put temporary files; None is as this process
-
-    @property
-    def folder(self) -> str | None:
-        """The directory, as FreshProcess takes it."""
-        return None if self.directory is None else os.fsdecode(self.directory)
+    directory: str | None = None  # where to compile and put temporary files; None is as this process
 
 
 def make_plan(job: Job, limits: Limits, base: OptionContext) -> Plan:
@@ -130,7 +124,7 @@ class Experiment:
     def recorded(self) -> Recorded:
         """What LLVM reads for the job without options. Raises OptctxError if it takes too long."""
         done = self.pool.call(record_base, self.plan, gives=Recorded, limits=self._limits)
-        return answered(done, "cannot record what LLVM reads", self.plan.limits.seconds())
+        return answered(done, "cannot record what LLVM reads")
 
     @property
     def _limits(self) -> ChildLimits:
@@ -193,7 +187,9 @@ class Experiment:
         with (
             ThreadPoolExecutor(limits.at_once) as threads,
             # It ends first, so the threads do not wait for jobs that still run.
-            FreshProcess(timeout=limits.seconds(), memory=limits.memory, directory=self.plan.folder) as fresh,
+            FreshProcess(
+                timeout=limits.seconds(), memory=limits.memory, directory=self.plan.directory
+            ) as fresh,
         ):
             yield from self._verified(more, made, verify, partial(threads.map, partial(_judged, fresh)))
 
@@ -227,9 +223,7 @@ class Experiment:
         lines = done.printed.splitlines()[-_LINES:]
         printed = tuple(line[:_LINE] for line in lines if line.strip())
         if done.death is not None:
-            late = done.death.end == "timed out"
-            error = f"took longer than {self._limit(number):g} s" if late else str(done.death)
-            return Answer(done.death.end, number, error=error)
+            return Answer(done.death.end, number, error=str(done.death))
         if done.value is None:
             return Answer("failed", number, error=done.error, printed=printed)
         return replace(done.value, number=number, printed=printed)
@@ -245,9 +239,7 @@ class Experiment:
             return done.error or done.value or ""
         if refused := refused_reading(done.death.printed):
             return refused
-        late = done.death.end == "timed out"
-        cause = f"it took longer than {self.plan.limits.seconds():g} s" if late else str(done.death)
-        return f"cannot read the module: the process that read it ended ({cause})"
+        return f"cannot read the module: the process that read it ended ({done.death})"
 
 
 def _taken(waiting: Iterator[tuple[int, Options]], count: int) -> list[tuple[int, Options]]:

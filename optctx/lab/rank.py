@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
 import tempfile
 import time
 from collections import deque
@@ -151,7 +150,7 @@ def rank(
         tempfile.TemporaryDirectory(prefix="optctx-", ignore_cleanup_errors=True) as folder,
         Experiment() as experiment,
     ):
-        plan = replace(make_plan(job, limits, base), directory=os.fsencode(folder))
+        plan = replace(make_plan(job, limits, base), directory=folder)
         experiment.prepare(plan)
         base_trial = _base(experiment, plan, goal)
         reads = {each.name: each for each in experiment.recorded().read}
@@ -174,7 +173,7 @@ def _base(experiment: Experiment, plan: Plan, goal: Goal) -> Trial:
     Raises OptctxError if it does not compile, or comes out otherwise.
     """
     limits = plan.limits
-    with FreshProcess(timeout=limits.seconds(), memory=limits.memory, directory=plan.folder) as fresh:
+    with FreshProcess(timeout=limits.seconds(), memory=limits.memory, directory=plan.directory) as fresh:
         found = fresh.compile(replace(plan.job, options=plan.arguments))
     if found.error is not None:
         raise OptctxError(f"cannot compile the base: {found.error}" if found.died else found.error)

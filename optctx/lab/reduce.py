@@ -14,7 +14,6 @@ from optctx import registry
 from optctx.children.death import End, last_words
 from optctx.compiling import FreshProcess, Job, Result
 from optctx.compiling.facts import INTEGER_RANGES, arguments
-from optctx.compiling.fresh import MOST_SECONDS
 from optctx.errors import Interrupted, OptctxError
 from optctx.lab.outcome import Limits
 from optctx.lab.program import Program
@@ -155,7 +154,7 @@ class _Property:
 
     def _compiled(self, job: Job) -> Result:
         self._tried.append(job)
-        return self._fresh.compile(job, timeout=min(self._times * self._seconds, MOST_SECONDS))
+        return self._fresh.compile(job, timeout=self._times * self._seconds)
 
     def _fails(self, job: Job) -> bool:
         return self.failure is not None and self.failure.is_like(failure_of(self._compiled(job)))

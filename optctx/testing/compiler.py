@@ -118,4 +118,4 @@ def reads_of(job: Job) -> frozenset[str]:
     """
     job, limits = replace(job, emit="object"), Limits(_RECORDING)
     done = llvm_pool().call(recorded, job, gives=Recorded, limits=limits)
-    return frozenset(read.name for read in answered(done, "cannot record what LLVM reads", _RECORDING).read)
+    return frozenset(read.name for read in answered(done, "cannot record what LLVM reads").read)

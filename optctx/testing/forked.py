@@ -27,6 +27,7 @@ from tblib import pickling_support
 from optctx.children.child import Channel, fork, reap
 from optctx.children.death import Death, cause_of_end, last_words, printed_to
 from optctx.children.messages import CHUNK, Frames, Limits, Reply, decode, pack
+from optctx.children.pool import LONGEST
 from optctx.compiling.fresh import checked_limits
 from optctx.errors import OptctxError, shown
 from optctx.testing.compiler import CrashError, HangError
@@ -91,7 +92,7 @@ def crash_proof(
         def in_child(*args: P.args, **kwargs: P.kwargs) -> R:
             __tracebackhide__ = True  # by pytest
             body = functools.partial(function, *args, **kwargs)
-            return cast("R", _result(body, *_ended(body, limits), limits))
+            return cast("R", _result(body, *_ended(body, limits)))
 
         return in_child
 
@@ -117,7 +118,8 @@ def _ended(body: functools.partial[Any], limits: Limits) -> tuple[Reply | None, 
             answer, in_time = _heard(talk, limits)
         finally:
             status = reap(pid)
-        return answer, Death("ended" if in_time else "timed out", status, printed_to(printed.fileno()))
+        printed_by_it = printed_to(printed.fileno())
+        return answer, Death("ended" if in_time else "timed out", status, printed_by_it, limits.seconds)
 
 
 @contextlib.contextmanager
@@ -142,7 +144,7 @@ def _heard(talk: socket.socket, limits: Limits) -> tuple[Reply | None, bool]:
     assert limits.seconds is not None
     deadline = time.monotonic() + limits.seconds
     while (left := deadline - time.monotonic()) > 0:
-        if poll.poll(1000 * left):
+        if poll.poll(1000 * min(left, LONGEST)):
             data = talk.recv(CHUNK)
             for body in frames.feed(data):
                 return decode(body, Reply), True
@@ -151,7 +153,7 @@ def _heard(talk: socket.socket, limits: Limits) -> tuple[Reply | None, bool]:
     return None, False
 
 
-def _result(body: functools.partial[Any], answer: Reply | None, death: Death, limits: Limits) -> object:
+def _result(body: functools.partial[Any], answer: Reply | None, death: Death) -> object:
     """Return what the body has returned, or raise what it has raised or how its process ended."""
     __tracebackhide__ = True
     name = getattr(body.func, "__name__", shown(body.func))
@@ -162,9 +164,9 @@ def _result(body: functools.partial[Any], answer: Reply | None, death: Death, li
     if answer is not None and answer.how == "raised" and not answer.error:
         error = pickle.loads(decode(bytes(answer.value), bytes))
     elif answer is not None:
-        error = OptctxError(answer.error) if answer.error else MemoryError(f"{name} got no more memory")
+        error = OptctxError(answer.error)
     elif death.how == "timed out":
-        error = HangError(f"{name} took longer than {limits.seconds:g} s", death.printed)
+        error = HangError(f"{name} {death}", death.printed)
     else:
         end = str(death) if death.status >= 0 else cause_of_end(death.status, "")
         error = CrashError(f"{name} ended its process: {last_words(death.printed) or end}", death.printed)

@@ -277,9 +277,7 @@ def run(
     if done.death is not None and done.death.end == "lost":
         raise EndedEarlyError(str(done.death))
     if done.death is not None:
-        late = done.death.end == "timed out"
-        words = f"it ran for longer than {limits.seconds:.3g} s" if late else str(done.death)
-        return Timing(done.death.end, words)
+        return Timing(done.death.end, str(done.death))
     if done.error:
         printed = " ".join(done.printed.split())[-_LAST:]
         return Timing("failed", f"{done.error}{': ' if printed else ''}{printed}")

@@ -1,4 +1,4 @@
-"""Functions that the tests of pools have children call."""
+"""Functions that the tests of pools have children call. What is prepared comes first, mostly a number."""
 
 from __future__ import annotations
 
@@ -14,10 +14,6 @@ from typing import NoReturn
 
 from optctx.children.messages import address_space, encode
 from optctx.errors import OptctxError
-
-
-def nothing() -> None:
-    """Prepare nothing."""
 
 
 def refuse() -> NoReturn:
@@ -44,27 +40,8 @@ def at_once(number: int) -> NoReturn:
     raise AssertionError
 
 
-def shared(prepared: int) -> int:
-    """What each child of a crowd begins with."""
-    return prepared
-
-
-def base(number: int) -> int:
-    """What is prepared is a number."""
-    return number
-
-
-def add(prepared: int, number: int) -> int:
-    return prepared + number
-
-
 def same(_: object, text: str | None, data: bytes, numbers: dict[str, list[float]]) -> list[object]:
     return [text, data, numbers]
-
-
-def misfit(_: object) -> str:
-    """Returns what its caller does not expect."""
-    return "a text"
 
 
 def process(_: object) -> tuple[int, int]:
@@ -114,9 +91,8 @@ def no_memory(_: object) -> int:
 
 
 def soft_limits(_: object) -> list[int]:
-    """The soft limits of processor time, address space and files."""
-    kinds = resource.RLIMIT_CPU, resource.RLIMIT_AS, resource.RLIMIT_FSIZE
-    return [resource.getrlimit(each)[0] for each in kinds]
+    """The soft limits of address space and files."""
+    return [resource.getrlimit(each)[0] for each in (resource.RLIMIT_AS, resource.RLIMIT_FSIZE)]
 
 
 def print_much(_: object, size: int) -> int:

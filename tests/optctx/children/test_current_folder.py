@@ -13,8 +13,7 @@ import pytest
 
 from tests.support.command_lines import several
 from tests.support.ir_texts import SCALE
-from tests.support.runs import bitcode
-from tests.support.timing_kernels import SUM, TOTAL
+from tests.support.processes import output_of
 
 # What optctx imports or could import, besides the modules of Python's library.
 INSTALLED = [
@@ -23,12 +22,6 @@ INSTALLED = [
 ]
 # `posix` is built in.
 MARK = "import posix; posix.close(posix.open({path!r}, posix.O_CREAT | posix.O_WRONLY))\n"
-
-COMMANDS = [  # one for each kind of process that commands start
-    "sweep module.ll --try unroll-count=1,2 --verify",
-    "sweep module.bc --llc=-mcpu=haswell --try unroll-count=1",
-    "record module.bc",
-]
 
 
 @pytest.fixture(scope="module")
@@ -39,12 +32,11 @@ def marks(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
 
 @pytest.fixture(scope="module")
 def hostile(tmp_path_factory: pytest.TempPathFactory, marks: pathlib.Path) -> pathlib.Path:
-    """A folder with modules to compile, and a Python file for every name that a child may import."""
+    """A folder with a module to compile, and a Python file for every name that a child may import."""
     folder = tmp_path_factory.mktemp("hostile")
     for name in {*sys.stdlib_module_names, *INSTALLED}:
         (folder / f"{name}.py").write_text(MARK.format(path=str(marks / name)))
     (folder / "module.ll").write_text(SCALE)
-    (folder / "module.bc").write_bytes(bitcode(SCALE))
     return folder
 
 
@@ -72,74 +64,48 @@ def test_no_command_runs_a_file_of_the_current_folder(
     hostile: pathlib.Path, marks: pathlib.Path, tmp_path: pathlib.Path
 ) -> None:
     """As the installed program runs: without the current folder."""
-    commands = map(str.split, COMMANDS)
-    ended = several(commands, environment=environment(), file=tmp_path / "run.py", cwd=hostile)
+    command = ["sweep", "module.ll", "--try", "unroll-count=1,2", "--verify"]
+    [ended] = several([command], environment=environment(), file=tmp_path / "run.py", cwd=hostile)
     assert ran(marks) == []
-    assert [each for each in ended if each.status] == []
+    assert ended.status == 0
 
 
 def test_neither_does_a_process_of_the_library(
     hostile: pathlib.Path, marks: pathlib.Path, tmp_path: pathlib.Path
 ) -> None:
-    """Those that compile for property tests, and call compiled code.
-
-    Of one that ignores the environment: Python would import from there before the first line of a child.
-    """
+    """Not even if it ignores the environment: Python would import from there before a child's first line."""
     script = tmp_path / "run.py"
-    (tmp_path / "sum.ll").write_text(SUM)
-    (tmp_path / "sum_harness.py").write_text(TOTAL.replace("LENGTH", "2048"))
     script.write_text(
         textwrap.dedent("""
-            import sys
-            from optctx.compiling import Job
-            from optctx.testing import Compiler
-            from optctx.lab.timing import Bench, find_kernel, harness_of
+            from optctx.compiling import FreshProcess, Job
 
-            with open("module.ll") as file, Compiler() as compiler:
-                assert compiler.compile(Job(file.read())).error is None
-            with open(sys.argv[1]) as file, Compiler() as compiler:
-                job = Job(file.read())
-                code = compiler.compile(job).code
-            kernel = find_kernel(job, harness_of(sys.argv[2]), "sum.ll")
-            assert Bench(code, kernel).check({"same": code})["same"].state == "ok"
+            with open("module.ll") as file, FreshProcess() as fresh:
+                assert fresh.compile(Job(file.read())).error is None
         """)
     )
-    command = [sys.executable, "-E", str(script), str(tmp_path / "sum.ll"), str(tmp_path / "sum_harness.py")]
     given = environment(PYTHONPATH=os.pathsep)
-    done = subprocess.run(command, cwd=hostile, env=given, stderr=subprocess.PIPE)
+    assert output_of(sys.executable, "-E", script, cwd=hostile, env=given) == ""
     assert ran(marks) == []
-    assert (done.returncode, done.stderr) == (0, b"")
-
-
-def printed_by_child(
-    cwd: pathlib.Path, code: str, *words: str, flags: tuple[str, ...] = (), before: str = "", path: str = ""
-) -> subprocess.CompletedProcess[str]:
-    """What a child prints, of a parent that Python started with `-c` in a folder. `path`: PYTHONPATH."""
-    script = f"""
-import subprocess, sys
-{before}
-from optctx.children.python import python_command
-sys.exit(subprocess.run(python_command({code!r}, *sys.argv[1:])).returncode)
-"""
-    given = environment(PYTHONPATH=path) if path else environment()
-    command = [sys.executable, *flags, "-c", script, *words]
-    return subprocess.run(command, cwd=cwd, env=given, capture_output=True, text=True)
 
 
 def test_what_the_parent_has_added_and_was_started_with_reaches_the_child(tmp_path: pathlib.Path) -> None:
-    """A folder, an archive, and a folder of the current one; flags, and arguments as they are."""
+    """A folder, an archive, and a folder of the current one, but not that itself; flags."""
     archive, (here, other) = tmp_path / "archive.zip", (tmp_path / "here", tmp_path / "other")
     with zipfile.ZipFile(archive, "w") as file:
         file.writestr("packed.py", "")
     for folder in (other, here / "below"):
         folder.mkdir(parents=True)
         (folder / f"{folder.name}_own.py").touch()
-    done = printed_by_child(
-        here,
-        "import packed, other_own, below_own; "
-        "print(sys.flags.no_user_site, sys.flags.utf8_mode, sys.argv[1:])",
-        *("a b", "{c}", "-d"),
-        flags=("-s", "-X", "utf8=1"),
-        before=f"sys.path += {[str(archive), str(other), 'below']!r}",
-    )
-    assert (done.stdout, done.stderr) == ("1 1 ['a b', '{c}', '-d']\n", "")
+    (here / "hostile.py").touch()
+    script = f'''
+import subprocess, sys
+sys.path += {[str(archive), str(other), "below"]!r}
+from optctx.children.python import python_command
+code = """
+import packed, other_own, below_own, importlib.util
+print(sys.flags.no_user_site, sys.flags.utf8_mode, importlib.util.find_spec("hostile"))
+"""
+sys.exit(subprocess.run(python_command(code)).returncode)
+'''
+    command = [sys.executable, "-s", "-X", "utf8=1", "-c", script]
+    assert output_of(*command, cwd=here, env=environment()) == "1 1 None\n"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import pathlib
 from collections.abc import Callable
@@ -14,7 +15,6 @@ from optctx import CompileCache, emit_assembly, emit_object, run_passes
 from optctx.compiling import FreshProcess, Job, Result, compile_job, initialise_targets
 from optctx.errors import OptctxError
 from optctx.lab.command.main import main
-from optctx.testing import Compiler
 from tests.support.alone import alone
 from tests.support.ir_texts import COUNTED, X86
 from tests.support.runs import bitcode, machine
@@ -57,11 +57,6 @@ def fresh(ir: Any) -> None:
         checked(process.compile(Job(ir)))
 
 
-def by_compiler(ir: Any) -> None:
-    with Compiler() as compiler:
-        checked(compiler.compile(Job(ir)))
-
-
 OF_MODULES: list[Callable[[Any], object]] = [
     lambda module: run_passes(module, "default<O3>"),
     lambda module: emit_object(module, machine(X86)),
@@ -71,7 +66,6 @@ OF_MODULES: list[Callable[[Any], object]] = [
 OF_IR: list[Callable[[Any], object]] = [
     lambda ir: checked(compile_job(Job(ir))),
     fresh,
-    by_compiler,
     lambda ir: CompileCache(os.environ["XDG_CACHE_HOME"]).compile(ir),
 ]
 
@@ -87,13 +81,12 @@ def test_a_broken_module_is_refused_in_the_verifiers_words() -> None:
     initialise_targets()
     binding.initialize_all_asmprinters()
     for text, words in BROKEN:
-        for work in OF_MODULES:
-            with binding.create_context() as context, binding.parse_assembly(text, context) as module:
+        with binding.create_context() as context, binding.parse_assembly(text, context) as module:
+            for work in OF_MODULES:
                 assert said(work, module).startswith(REFUSED.format("the module", words))
-    for text, words in [*BROKEN, (NOT_PARSED, BROKEN[0][1])]:
-        for work in OF_IR:
-            assert said(work, text).startswith(REFUSED.format("the module", words))
-            assert said(work, as_bitcode(text)) == said(work, text)
+    for text, work in itertools.product([BROKEN[0][0], NOT_PARSED], OF_IR):
+        assert said(work, text).startswith(REFUSED.format("the module", BROKEN[0][1]))
+        assert said(work, as_bitcode(text)) == said(work, text)
     whole = bitcode(COUNTED)
     for damaged in (whole[:600] + bytes(64) + whole[664:], whole[: len(whole) // 2 & ~3]):
         for work in (OF_IR[0], OF_IR[-1]):
@@ -112,6 +105,6 @@ def test_a_command_refuses_it_in_one_line(
         assert err.count("\n") == 1
 
 
-@pytest.mark.parametrize("work", OF_IR)
-def test_debug_info_that_is_broken_is_left_out_as_llvms_programs_do(work: Callable[[Any], object]) -> None:
-    work(BROKEN_DEBUG_INFO)  # raises for an error
+def test_debug_info_that_is_broken_is_left_out_as_llvms_programs_do() -> None:
+    for work in OF_IR:
+        work(BROKEN_DEBUG_INFO)  # raises for an error

@@ -48,7 +48,7 @@ def test_what_candidates_do_reaches_neither_each_other_nor_this_process(tmp_path
     found = bench.check(objects)
     expected = {name: (state, words) for name, (_, state, words) in HOSTILE.items()}
     expected["no object"] = ("failed", "it cannot be loaded")
-    expected["hangs"] = ("timed out", "it ran for longer than ")
+    expected["hangs"] = ("timed out", "took longer than ")
     for name, (state, words) in expected.items():
         assert (found[name].state, words in found[name].error) == (state, True), (name, found[name])
     assert process_state() == before
