@@ -14,6 +14,7 @@ import pytest
 from optctx import OptionContext
 from optctx.lab.command.groups import Base, Input
 from optctx.lab.command.main import main, make_parser
+from optctx.lab.llc import tool_target
 from tests.support.alone import alone
 from tests.support.ir_texts import COUNTED, UNROLL, X86
 
@@ -46,6 +47,13 @@ def test_options_of_a_file_count_below_those_of_the_command_line(
     found = json.loads(capfd.readouterr().out)
     assert {each["name"]: each["values"] for each in found["read"]}["unroll-count"] == [2]
     assert [each["name"] for each in found["unread"]] == ["hexagon-bit"]
+
+
+def test_a_target_is_read_as_llc_takes_it() -> None:
+    words = [f"-mtriple={X86}", "-mcpu=haswell", "-mattr=+avx,-fma"]
+    words += ["-relocation-model=dynamic-no-pic", "-code-model=large"]
+    target = Input(llc=" ".join([*words, "-O0"])).target()
+    assert (tool_target(target), target.opt_level) == (words, 0)
 
 
 NOISY = 'define void @f{0}() "target-features"="+no{0}" {{\n  ret void\n}}\n'
