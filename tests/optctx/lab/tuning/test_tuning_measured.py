@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import pathlib
 from dataclasses import replace
 from typing import Any
@@ -10,17 +9,15 @@ from unittest.mock import Mock
 
 import pytest
 
-from optctx import OptionContext, registry
-from optctx.compiling import FreshProcess, Job, compile_job
+from optctx import registry
+from optctx.compiling import FreshProcess, Job
 from optctx.errors import OptctxError
-from optctx.lab.command.main import main
 from optctx.lab.experiment import Plan
 from optctx.lab.outcome import Answer
 from optctx.lab.timing import Confirmation, Interval
 from optctx.lab.trial import Trial
 from optctx.lab.tuning import Command, Dimension, RunTime, parse_space, propose
 from optctx.lab.tuning.assess import Assessor
-from tests.support.ir_texts import SCALE
 from tests.support.tuning_cases import (
     JOB,
     KERNEL,
@@ -131,24 +128,6 @@ def test_what_a_command_measures_is_minimised_by_measuring(fresh: FreshProcess) 
     assert (len(study.trials), study.minimised) == (1, {"force-vector-width": "1"})
     code = fresh.compile(replace(JOB, options=("-force-vector-width=1",))).code
     assert len(code) < (study.trials[0].figure or 0)
-
-
-def test_the_winner_stands_on_the_fewest_options(
-    tmp_path: pathlib.Path, capfd: pytest.CaptureFixture[str]
-) -> None:
-    (tmp_path / "scale.ll").write_text(SCALE)
-    file = tmp_path / "best.toml"
-    words = ["tune", str(tmp_path / "scale.ll"), "--passes", "default<O2>"]
-    settings = ["force-vector-width=1,4", "enable-gvn-hoist=true,false", "unroll-count=1"]
-    sets = [word for setting in settings for word in ("--try", setting)]
-    assert main([*words, *sets, "--best", str(file), "--format", "json"]) == 0
-    found = json.loads(capfd.readouterr().out)
-    context = OptionContext.load(file)
-    assert "enable-gvn-hoist" not in context.overrides
-    code = context.run(lambda: compile_job(JOB)).code
-    sizes = [trial["figure"] for trial in found["trials"]]
-    assert len(code) == found["best"]["figure"] == min(sizes)
-    assert {"optctx", "llvmlite", "LLVM"} <= found["about"]["versions"].keys()
 
 
 def test_a_proposed_space_has_what_makes_the_output_better(fresh: FreshProcess) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import itertools
 import os
 import pathlib
@@ -24,7 +23,7 @@ from optctx.lab.tuning.assess import Assessor
 from optctx.lab.tuning.studies import Study
 from tests.support.forking import fork, run_and_end
 from tests.support.processes import SECONDS, in_child, of_session, wait_for
-from tests.support.tuning_cases import JOB, TINY, StopError, cut_short, kept, loops, told, tuned
+from tests.support.tuning_cases import JOB, TINY, kept, loops, told, tuned
 
 ARGUMENTS: dict[str, Any] = {"job": JOB, "space": loops(), "trials": 16}
 
@@ -43,7 +42,7 @@ def ended(study: Tuned) -> list[dict[str, Any]]:
     return [t.params for s in (TrialState.COMPLETE, TrialState.PRUNED) for t in by_state.get(s, [])]
 
 
-def search_until_killed(place: str, more: int, trials: int = 16) -> None:
+def search_until_killed(place: str, more: int, trials: int) -> None:
     """In a process of its own, which ends after so many more trials, while others are compiled."""
     left = iter(range(more - 1, -1, -1))
 
@@ -61,50 +60,30 @@ def search_until_killed(place: str, more: int, trials: int = 16) -> None:
     wait_for(lambda: not of_session(pid))
 
 
-@pytest.mark.parametrize("scheme", ["", pytest.param("sqlite:///", marks=pytest.mark.long)])
-def test_a_study_that_is_killed_twice_has_each_trial_once(scheme: str, tmp_path: pathlib.Path) -> None:
+@pytest.mark.parametrize(
+    ("scheme", "trials"), [("", 16), ("", 24), pytest.param("sqlite:///", 16, marks=pytest.mark.long)]
+)
+def test_a_study_that_is_killed_has_each_trial_once(scheme: str, trials: int, tmp_path: pathlib.Path) -> None:
     """What ran when it was killed stays *running*, as Optuna has it, and counts nowhere."""
-    place = f"{scheme}{tmp_path / 'study'}"
-    for more, count in ((5, 5), (4, 9)):
-        search_until_killed(place, more)
-        if not scheme:
-            assert kept(tmp_path / "study") == count
-    study = tuned(**ARGUMENTS, storage=place)
-    assert len(study.trials) == len(ended(study)) == 16
-    assert study.compiled <= 16 - 9 + 8
-    assert study.ended == "16 trials"
-    assert told(tuned(**ARGUMENTS, storage=place)) == told(study)
+    place, arguments = f"{scheme}{tmp_path / 'study'}", {**ARGUMENTS, "trials": trials}
+    search_until_killed(place, 9, trials)
+    assert scheme or kept(tmp_path / "study") == 9
+    study = tuned(**arguments, storage=place)
+    assert study.compiled <= trials - 9 + 8
+    if trials == 24:  # a grid, which tries again what was lost
+        points = {tuple(sorted(params.items())) for params in ended(study)}
+        assert (len(points), study.ended) == (24, "every point of the space was tried")
+    else:
+        assert len(study.trials) == len(ended(study)) == 16
+        assert study.ended == "16 trials"
 
 
-def test_a_grid_that_is_killed_tries_again_what_was_lost(tmp_path: pathlib.Path) -> None:
-    place = str(tmp_path / "study")
-    search_until_killed(place, 9, trials=24)
-    study = tuned(**{**ARGUMENTS, "trials": 24}, storage=place)
-    points = {tuple(sorted(params.items())) for params in ended(study)}
-    assert (len(points), study.ended) == (24, "every point of the space was tried")
-
-
-def test_a_study_goes_on_and_is_not_done_again(tmp_path: pathlib.Path) -> None:
-    arguments = {**ARGUMENTS, "storage": str(tmp_path / "study.journal")}
-    cut_short(5, **arguments)
-    assert kept(tmp_path / "study.journal") >= 5
-    study = tuned(**arguments)
-    assert len(study.trials) == 16
-    again = tuned(**arguments)
-    assert (again.trials, again.compiled) == (study.trials, 0 if again.minimised is None else again.compiled)
-    assert told(again) == told(study)
-    more = tuned(**{**arguments, "trials": 18})
-    assert told(more)[:16] == told(study)
-    assert len(more.trials) == 18
-
-
-def test_an_interrupted_search_hands_over_what_is_in_its_study(
+def test_an_interrupted_study_goes_on_and_is_not_done_again(
     tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Ctrl-C may come when a trial is kept, and before the search knows that it is."""
-    file, tell = tmp_path / "study.journal", Study.tell
-
-    left = iter(range(9))
+    arguments = {**ARGUMENTS, "storage": str(tmp_path / "study.journal")}
+    left, tell = iter(range(9)), Study.tell
 
     def interrupted(self: Study, *given: Any) -> None:
         tell(self, *given)
@@ -114,17 +93,21 @@ def test_an_interrupted_search_hands_over_what_is_in_its_study(
     with monkeypatch.context() as patch:
         patch.setattr(Study, "tell", interrupted)
         with pytest.raises(Interrupted) as caught:
-            tuned(**ARGUMENTS, storage=str(file))
-    study = caught.value.partial
-    assert len(study.trials) == kept(file) >= 9
-    assert (study.ended, study.finished, study.total) == ("interrupted", False, 16)
-    assert study.best is not None
-    states = own(study)
-    assert TrialState.RUNNING not in states
-    again = tuned(**ARGUMENTS, storage=str(file))
-    assert again.finished
-    assert len(again.trials) == len(ended(again)) == 16
-    assert all(trial in told(again) for trial in told(study))
+            tuned(**arguments)
+    partial = caught.value.partial
+    assert len(partial.trials) == kept(tmp_path / "study.journal") >= 9
+    assert (partial.ended, partial.finished, partial.total) == ("interrupted", False, 16)
+    assert partial.best is not None
+    assert TrialState.RUNNING not in own(partial)
+    study = tuned(**arguments)
+    assert study.finished
+    assert len(study.trials) == len(ended(study)) == 16
+    assert all(trial in told(study) for trial in told(partial))
+    again = tuned(**arguments)
+    assert (again.trials, again.compiled) == (study.trials, 0)
+    more = tuned(**{**arguments, "trials": 18})
+    assert told(more)[:16] == told(study)
+    assert len(more.trials) == 18
 
 
 def test_a_search_that_joins_begins_with_other_points(
@@ -238,16 +221,3 @@ def test_a_full_disk_loses_nothing_that_is_kept(tmp_path: pathlib.Path) -> None:
     study = tuned(**ARGUMENTS, storage=str(file))
     assert len(study.trials) == len(ended(study)) == 16
     assert [trial.number for trial in study.trials][:4] == [0, 1, 2, 3]
-
-
-def test_what_ends_a_search_from_inside_leaves_its_trials_to_the_next(tmp_path: pathlib.Path) -> None:
-    given = {**ARGUMENTS, "storage": str(tmp_path / "study.journal")}
-
-    def stop(trial: Trial, total: int | None) -> None:
-        raise StopError
-
-    with contextlib.suppress(StopError):
-        tuned(**given, on_trial=stop)
-    study = tuned(**given)
-    assert len(study.trials) == len(ended(study)) == 16
-    assert TrialState.RUNNING not in own(study)
