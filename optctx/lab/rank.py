@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import hashlib
-import os
 import tempfile
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
-from contextlib import closing
 from dataclasses import dataclass, field, replace
 from itertools import zip_longest
 
-from optctx import current
 from optctx.compiling import FreshProcess, Job
 from optctx.errors import EndedEarlyError, Interrupted, OptctxError
 from optctx.lab.candidates import Candidate, Chosen, NotTried, choose, given_values
-from optctx.lab.experiment import Experiment, Options, Plan, make_plan
-from optctx.lab.outcome import Answer, Limits, trial_of
+from optctx.lab.experiment import Experiment, Options, make_plan
+from optctx.lab.outcome import Answer, Limits, attributes_of, trial_of
 from optctx.lab.tables import ends_of
 from optctx.lab.trial import Goal, Trial, goal_named
 from optctx.wording import counted
@@ -139,21 +135,17 @@ def rank(
             "optctx", for instance), or after the trials than before.
         UnknownOptionError: A name is not that of an option.
         OptionValueError: A process-wide value has no text form.
-        ScopeError: As for `current`.
         Interrupted: Ctrl-C while trials run, a KeyboardInterrupt. Its `partial` is the ranking so far.
         EndedEarlyError: The helper process is killed; also with a `partial`.
     """
     began, goal, image = time.monotonic(), goal_named(by), job.image
-    given, base = given_values(values, image), current(image)
-    # What only the printing of IR reads is no candidate.
-    limits = limits.within(seconds)
+    given = given_values(values, image)
+    plan = make_plan(job, limits.within(seconds))
     with (
         tempfile.TemporaryDirectory(prefix="optctx-", ignore_cleanup_errors=True) as folder,
-        Experiment() as experiment,
+        Experiment(replace(plan, directory=folder)) as experiment,
     ):
-        plan = replace(make_plan(job, limits, base), directory=os.fsencode(folder))
-        experiment.prepare(plan)
-        base_trial = _base(experiment, plan, goal)
+        base_trial = _base(experiment, goal)
         reads = {each.name: each for each in experiment.recorded().read}
         chosen = choose(reads, image, only=only, values=given)
         deadline = None if seconds is None else began + seconds
@@ -168,19 +160,19 @@ def rank(
         return run.ranking(run.ended)
 
 
-def _base(experiment: Experiment, plan: Plan, goal: Goal) -> Trial:
+def _base(experiment: Experiment, goal: Goal) -> Trial:
     """Compile the base in a fresh process, and where the trials are compiled.
 
     Raises OptctxError if it does not compile, or comes out otherwise.
     """
-    limits = plan.limits
-    with FreshProcess(timeout=limits.seconds(), memory=limits.memory, directory=plan.folder) as fresh:
+    plan, limits = experiment.plan, experiment.plan.limits
+    with FreshProcess(timeout=limits.seconds(), memory=limits.memory, directory=plan.directory) as fresh:
         found = fresh.compile(replace(plan.job, options=plan.arguments))
     if found.error is not None:
         raise OptctxError(f"cannot compile the base: {found.error}" if found.died else found.error)
     answer = experiment.compile_base()
     base = trial_of(answer, {}, goal)
-    if (base.digest, answer.instructions) != (hashlib.sha256(found.code).hexdigest(), found.instructions):
+    if base.attributes != attributes_of(found):
         raise OptctxError(
             "cannot try other values: inside a context this module compiles otherwise than in a fresh "
             f'process ({answer.error or "the outputs differ"}); take out function attributes "optctx"'
@@ -228,12 +220,11 @@ class _Rank:
 
     def go(self, progress: Callable[[int], None]) -> None:
         """Compile until the effect of every value is known, or a limit is reached."""
-        with closing(self.experiment.trials(self._more, self._made)) as found:
-            for trial in found:
-                self.under_way -= 1
-                self.trials[trial.number] = trial
-                self._try_another(self.values[trial.number][0])
-                progress(len(self.trials) + len(self.waiting) + self.under_way)
+        for trial in self.experiment.all(self._more, self._made):
+            self.under_way -= 1
+            self.trials[trial.number] = trial
+            self._try_another(self.values[trial.number][0])
+            progress(len(self.trials) + len(self.waiting) + self.under_way)
         answer = self.experiment.compile_base()
         again = trial_of(answer, {}, self.goal)
         if again.state != "ok" or changes(again, self.base):

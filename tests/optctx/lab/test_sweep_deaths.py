@@ -7,8 +7,8 @@ import os
 import pathlib
 import signal
 import sys
-from collections.abc import Iterator
 from dataclasses import replace
+from typing import Self
 
 import pytest
 
@@ -16,7 +16,7 @@ import optctx
 from optctx import OptionContext
 from optctx.compiling import FreshProcess, Job
 from optctx.lab.command.main import main
-from optctx.lab.experiment import Experiment, More
+from optctx.lab.experiment import Experiment
 from optctx.lab.outcome import Answer, Limits
 from optctx.lab.sweep import sweep
 from tests.support.alone import alone
@@ -106,8 +106,9 @@ def test_a_helper_that_is_killed_is_an_error_with_what_is_known(
     command: str, says: str, tmp_path: pathlib.Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     class Fragile(Experiment):
-        def all(self, more: More, window: int) -> Iterator[Answer]:
-            return super().all(more, 1)  # the third is asked for when the second is answered
+        def __enter__(self) -> Self:
+            self.window = 1  # the third is asked for when the second is answered
+            return super().__enter__()
 
         def answers(self) -> list[Answer]:
             found = super().answers()

@@ -43,11 +43,13 @@ def test_a_base_that_never_ends_is_cut_off(words: list[str], tmp_path: pathlib.P
 
 
 def test_the_recorded_compilation_is_cut_off(tmp_path: pathlib.Path) -> None:
-    context = OptionContext.from_args([f"-{LIST}={endless(tmp_path)}"])
-    with Experiment() as process:
-        process.prepare(make_plan(Job(TINY, SCALED), Limits(timeout=1.0), context))
-        with pytest.raises(OptctxError, match=f"cannot record what LLVM reads: it {TOO_LONG}"):
-            process.recorded()
+    with OptionContext.from_args([f"-{LIST}={endless(tmp_path)}"]):
+        plan = make_plan(Job(TINY, SCALED), Limits(timeout=1.0))
+    with (
+        Experiment(plan) as experiment,
+        pytest.raises(OptctxError, match=f"cannot record what LLVM reads: it {TOO_LONG}"),
+    ):
+        experiment.recorded()
 
 
 def test_no_compilation_takes_longer_than_the_whole_run() -> None:

@@ -16,9 +16,9 @@ from tests.support.timing_kernels import compiled
 
 EXAMPLES = pathlib.Path(__file__).parents[4] / "examples" / "tuning"
 OPTIONS = {
-    "matmul": ("-force-vector-interleave=4", "-unroll-count=8", "-force-vector-width=1"),
-    "stencil": ("-force-vector-interleave=8", "-locally-hot-callsite-threshold=0", "-force-vector-width=8"),
-    "hash": ("-force-vector-width=8", "-force-vector-interleave=4", "-unroll-count=8"),
+    "matmul": "-unroll-count=8",
+    "stencil": "-force-vector-interleave=8",
+    "hash": "-force-vector-width=8",
 }
 
 
@@ -26,10 +26,9 @@ OPTIONS = {
 def test_options_change_the_code_of_an_example_and_not_what_it_does(name: str) -> None:
     ir = (EXAMPLES / f"{name}.ll").read_text()
     kernel = find_kernel(Job(ir), harness_of(str(EXAMPLES / f"{name}_harness.py")), f"{name}.ll")
-    objects = {option: compiled(ir, option) for option in OPTIONS[name]}
-    base = compiled(ir)
-    assert len({base, *objects.values()}) == 4
-    assert set(Bench(base, kernel).check(objects).values()) == {Timing("ok")}
+    base, other = compiled(ir), compiled(ir, OPTIONS[name])
+    assert base != other
+    assert Bench(base, kernel).check({"other": other}) == {"other": Timing("ok")}
 
 
 def commands(page: pathlib.Path) -> list[list[str]]:
@@ -39,10 +38,7 @@ def commands(page: pathlib.Path) -> list[list[str]]:
     return [shlex.split(line)[1:] for line in lines if line.startswith("optctx tune")]
 
 
-@pytest.mark.parametrize(
-    "command",
-    [pytest.param(command, id=command[1]) for command in commands(EXAMPLES / "README.md")],
-)
+@pytest.mark.parametrize("command", commands(EXAMPLES / "README.md"), ids=lambda command: command[1])
 @pytest.mark.long
 def test_a_command_of_the_page_finds_a_gain_or_none_and_goes_on(
     command: list[str],

@@ -113,7 +113,7 @@ def test_of_three_compilations_the_fastest_or_one_without_output_counts(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Compilations are those of a script here."""
-    plan = replace(make_plan(JOB, Limits(), OptionContext()), repeats=3)
+    plan = replace(make_plan(JOB, Limits()), repeats=3)
     for last, expected in (
         (Result(seconds=2.0), (1.0, "")),
         (Result(error="no"), (0.0, "no")),

@@ -12,8 +12,8 @@ import pytest
 from optctx import registry
 from optctx.compiling import FreshProcess, Job
 from optctx.errors import OptctxError
-from optctx.lab.experiment import Plan
-from optctx.lab.outcome import Answer
+from optctx.lab.experiment import make_plan
+from optctx.lab.outcome import Answer, Limits
 from optctx.lab.timing import Confirmation, Interval
 from optctx.lab.trial import Trial
 from optctx.lab.tuning import Command, Dimension, RunTime, parse_space, propose
@@ -112,8 +112,8 @@ def test_a_best_trial_that_takes_too_long_the_next_time_is_no_gain(
     }
     trial = Trial(0, {"unroll-count": "2"}, "ok", 0.5, attributes={"digest": "x", "time": ratio})
     objective, one = Mock(RunTime), Interval(1.0, 1.0, 1.0)
-    assessor = Assessor(Mock(Plan), RunTime.goal, objective)
-    monkeypatch.setattr(assessor, "_compile", lambda options: Answer("timed out"))
+    assessor = Assessor(make_plan(JOB, Limits()), RunTime.goal, objective)
+    monkeypatch.setattr(assessor, "compile", lambda options: Answer("timed out"))
     objective.measure.side_effect = OptctxError("the base cannot be measured")
     objective.confirm.return_value = Confirmation(False, one, None, one, "failed")
     assessor.confirm([trial], objective)

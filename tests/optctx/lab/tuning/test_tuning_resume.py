@@ -187,7 +187,7 @@ def test_a_storage_that_cannot_be_used_is_one_error(tmp_path: pathlib.Path) -> N
     )
     garbage.write_text("hello\n")
     for place, words in {
-        str(theirs): "optctx has not made it; name another storage",
+        str(theirs): "its trials differ in .* or name another storage",
         str(garbage): "cannot use the storage .*garbage.journal",
         str(tmp_path): "Is a directory",
         str(tmp_path / "none" / "study.journal"): "No such file or directory",
