@@ -111,7 +111,7 @@ class Experiment:
                 gives=Answer,
                 threads=plan.limits.at_once,
                 limit=self._limit,
-                traits=self._settings,
+                traits=lambda number: [*self._asked[number].items()],
                 memory=plan.limits.memory,
             )
             self._crowd = stack.enter_context(crowd)
@@ -202,9 +202,6 @@ class Experiment:
         job = self.plan.job
         return replace(job, options=all_arguments(OptionContext(options, image=job.image), job.image))
 
-    def _settings(self, number: int) -> list[tuple[str, str]]:
-        return [*self._asked[number].items()]
-
     def _limit(self, number: int) -> float:
         """Seconds that what was asked may take, all of its compilations together."""
         return self.plan.limits.seconds(self._base, self.plan.repeats)
@@ -223,17 +220,11 @@ class Experiment:
     def _error(self) -> str:
         """The error that the job has under any options; "" for none."""
         done = self.pool.call(check, self.plan, gives=str, limits=self._limits)
-        if done.death is not None:  # if the pipeline killed LLVM, the rows will say so
-            done = self.pool.call(check_module, self.plan, gives=str, limits=self._limits)
         if self.pool.is_over:
             raise EndedEarlyError(f"{self.pool.lost()}; run it again")
-        if done.death is None:
-            return done.error or done.value or ""
-        if refused := refused_reading(done.death.printed):
-            return refused
-        late = done.death.end == "timed out"
-        cause = f"it took longer than {self.plan.limits.seconds():g} s" if late else str(done.death)
-        return f"cannot read the module: the process that read it ended ({cause})"
+        if done.death is not None:  # if LLVM has not refused to read the module, the rows will say how
+            return refused_reading(done.death.printed)
+        return done.error or done.value or ""
 
 
 def _taken(waiting: Iterator[tuple[int, Options]], count: int) -> list[tuple[int, Options]]:
@@ -279,13 +270,9 @@ def _attach(image: Image | None, attributes: Attributes, *trust: str) -> None:
 
 def check(_: None, plan: Plan) -> str:
     """The error that a job has under any options, of its module, its pipeline or its target; "" for none."""
-    return check_module(_, plan) or pipeline_error(plan.job)
-
-
-def check_module(_: None, plan: Plan) -> str:
-    """The error that a job's module has under any options; "" for none."""
     begin(_, plan)
-    return compile_unchecked(replace(plan.job, passes="verify", emit="none")).error or ""
+    read = compile_unchecked(replace(plan.job, passes="verify", emit="none"))
+    return read.error or pipeline_error(plan.job)
 
 
 def record_base(_: None, plan: Plan) -> Recorded:

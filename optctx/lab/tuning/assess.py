@@ -15,7 +15,7 @@ from optctx.lab.experiment import Experiment, Plan
 from optctx.lab.outcome import Answer, Limits, trial_of
 from optctx.lab.reduce import reduce_options
 from optctx.lab.space import overrides_of
-from optctx.lab.timing.bench import Interval, is_gain
+from optctx.lab.timing.bench import is_gain
 from optctx.lab.trial import Goal, Trial
 from optctx.lab.tuning.objectives import Measured, RunTime, interval_of
 
@@ -85,7 +85,7 @@ class Assessor(Experiment):
 
     def confirm(self, trials: Iterable[Trial], objective: RunTime) -> None:
         """Check the best run times again, until one is a gain without doubt."""
-        for trial, first in _fastest(trials)[:_CONFIRMED]:
+        for trial in _fastest(trials)[:_CONFIRMED]:
             options, answer = None, self.compile(overrides_of(trial.options))
             if answer.state == "ok":  # it may take too long this time
                 best = answer.code
@@ -95,7 +95,7 @@ class Assessor(Experiment):
 
                 options = self._reduced(trial, answer, keeps)
                 answer = self.compile(options)
-            found = objective.confirm(self._base_code, answer.code, first)
+            found = objective.confirm(self._base_code, answer.code)
             if self.confirmation is None or found.gain:
                 self.confirmation = {"trial": trial.number, **asdict(found), "text": str(found)}
             if found.gain:
@@ -135,14 +135,14 @@ class Assessor(Experiment):
         return _as_options(reduced.job.options)
 
 
-def _fastest(trials: Iterable[Trial]) -> list[tuple[Trial, Interval]]:
+def _fastest(trials: Iterable[Trial]) -> list[Trial]:
     """Trials whose ratios are above 1 and above the noise, the fastest first; of equal objects one."""
-    found: dict[str, tuple[Trial, Interval]] = {}
+    found: dict[str, Trial] = {}
     for trial in trials:
         ratio, noise = (interval_of(trial.attributes, name) for name in ("ratio", "noise"))
         if trial.state == "ok" and ratio and noise and is_gain(ratio, noise):
-            found.setdefault(trial.digest, (trial, ratio))
-    return sorted(found.values(), key=lambda each: each[0].figure or 0.0)
+            found.setdefault(trial.digest, trial)
+    return sorted(found.values(), key=lambda each: each.figure or 0.0)
 
 
 def _is_as_fast(found: Trial) -> bool:

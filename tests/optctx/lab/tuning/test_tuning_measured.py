@@ -115,7 +115,7 @@ def test_a_best_trial_that_takes_too_long_the_next_time_is_no_gain(
     assessor = Assessor(make_plan(JOB, Limits()), RunTime.goal, objective)
     monkeypatch.setattr(assessor, "compile", lambda options: Answer("timed out"))
     objective.measure.side_effect = OptctxError("the base cannot be measured")
-    objective.confirm.return_value = Confirmation(False, one, None, one, "failed")
+    objective.confirm.return_value = Confirmation(False, None, one, "failed")
     assessor.confirm([trial], objective)
     assert assessor.confirmation is not None
     assert (assessor.confirmation["gain"], assessor.fewest) == (False, None)
