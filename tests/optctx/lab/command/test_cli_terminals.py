@@ -10,33 +10,26 @@ import pytest
 from optctx.lab.command.main import main
 from optctx.wording import printable
 from tests.support.ir_texts import X86
+from tests.support.tuning_cases import TINY
 
 # A title of the window, a colour, a mark that turns the direction of writing, the control sequence of C1,
 # markup of rich, a line that looks like one of the command's, and what erases a line.
 EVIL = "\x1b]0;owned\x07\x1b[31m\u202e\u009b31m[bold]x[/bold]\noptctx: all is well\r\x1b[2K"
 ESCAPED = "".join(f"\\{byte:02X}" for byte in EVIL.encode())  # in a string of IR
-SOUND = "define i32 @f(i32 %x) {\n  %y = add i32 %x, 1\n  ret i32 %y\n}\n"
 MODULES = {
-    # What LLVM's parser quotes of a line, and of a name.
+    # What LLVM's parser quotes of a line
     "parsed.ll": f"define i32 @f(i32 %x) {{\n  %y = \x1b[31m\u202e\u009b ad i32 %x, 0\n}}\n; {EVIL}\n",
-    "name.ll": f'define i32 @f() {{\n  ret i32 %"{ESCAPED}"\n}}\n',
-    # What LLVM itself prints about a function's processor and features.
-    "cpu.ll": SOUND.replace("{", "#0 {")
-    + f'attributes #0 = {{ "target-cpu"="{ESCAPED}" "target-features"="+64bit,+{ESCAPED}" }}\n',
     # What the assembler says about a line of a module that LLVM accepts.
     "asm.ll": f'define void @f() {{\n  call void asm sideeffect "{ESCAPED}", ""()\n  ret void\n}}\n',
-    "sound.ll": SOUND,
+    "sound.ll": TINY,
 }
 QUICK = [f"--llc=-mtriple={X86}", "--passes", "default<O1>"]
 # The other commands read, judge and compile as these do, by the same code.
 COMMANDS: dict[str, list[str]] = {
     "record, a line": ["record", "parsed.ll"],
-    "record, a name": ["record", "name.ll"],
-    "record, a processor": ["record", "cpu.ll", *QUICK],
     "record, assembly": ["record", "asm.ll", *QUICK],
     "sweep, rows": ["sweep", "asm.ll", *QUICK, "--try", "unroll-count=1,2"],
     "no such file": ["record", EVIL],
-    "no such command": [EVIL],
 }
 
 

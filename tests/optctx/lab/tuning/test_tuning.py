@@ -74,14 +74,6 @@ def test_a_sampler_learns_to_avoid_what_crashes() -> None:
     assert study.best_trial.user_attrs["optctx"]["state"] == "ok"
 
 
-@pytest.mark.long
-def test_a_search_learns() -> None:
-    space = parse_space(["unroll-count=1..200", "force-vector-width=1,2,4,8"])
-    study = tuned(JOB, space, "instructions:max", trials=50)
-    figures = [trial.figure or 0 for trial in study.trials]
-    assert sum(figures[-20:]) / 20 > 1.5 * sum(figures[:10]) / 10
-
-
 def test_crashes_and_hangs_are_states(fresh: FreshProcess, tmp_path: pathlib.Path) -> None:
     job = Job(TINY, "chr")
     states = {"/dev/null": "ok", str(tmp_path / "none"): "crashed", endless(tmp_path): "timed out"}

@@ -9,9 +9,9 @@ from unittest.mock import Mock
 
 import pytest
 
-from optctx import registry
+from optctx import OptionContext, registry
 from optctx.compiling import FreshProcess, Job
-from optctx.errors import OptctxError
+from optctx.errors import Interrupted, OptctxError
 from optctx.lab.experiment import make_plan
 from optctx.lab.outcome import Answer, Limits
 from optctx.lab.timing import Confirmation, Interval
@@ -22,23 +22,29 @@ from tests.support.tuning_cases import (
     JOB,
     KERNEL,
     TINY,
-    cut_short,
     loops,
     sum_of_floats,
     told,
     tuned,
-    tuned_by_time,
 )
 
 
 @pytest.mark.long
 def test_run_time_is_searched_and_confirmed(tmp_path: pathlib.Path) -> None:
-    study = tuned_by_time(tmp_path)
+    """One addition after the other, as the base has them, is slower than four beside each other."""
+    objective = RunTime(kernel=sum_of_floats(tmp_path, seconds=1.0))
+    space = parse_space(["force-vector-width=1,4", "unroll-count=1,2"])
+    with OptionContext(force_vector_width=1, unroll_count=1, force_vector_interleave=1):
+        study = tuned(KERNEL, space, objective)
     assert study.base.figure == pytest.approx(1, abs=0.5)
     assert {trial.state for trial in study.trials} == {"ok"}
     assert study.best is not None
     assert (study.best.figure or 1) < 0.7
-    assert study.best.attributes["time"]["ratio"]["low"] > 1
+    assert study.best.options["force-vector-width"] == "4"
+    assert study.minimised is not None
+    assert study.minimised["force-vector-width"] == "4"
+    assert study.confirmation is not None
+    assert study.confirmation["second"]["low"] > 1
 
 
 @pytest.mark.usefixtures("few_rounds")
@@ -86,6 +92,11 @@ def test_a_command_gives_the_figure(tmp_path: pathlib.Path, capfd: pytest.Captur
 def test_equal_objects_are_measured_once_and_not_again_by_the_next_search(tmp_path: pathlib.Path) -> None:
     log, script = tmp_path / "log", tmp_path / "score.sh"
     script.write_text(f'echo x >> {log}\nwc -c < "$1"\n')
+
+    def interrupt(trial: Trial, total: int | None) -> None:
+        if trial.number == 7:
+            raise KeyboardInterrupt
+
     arguments: dict[str, Any] = {
         "job": JOB,
         # The second option changes nothing in this module, but LLVM reads it.
@@ -93,7 +104,8 @@ def test_equal_objects_are_measured_once_and_not_again_by_the_next_search(tmp_pa
         "by": Command(command=f"sh {script} {{object}}"),
         "trials": 12,
     }
-    cut_short(8, **arguments, storage=str(tmp_path / "night.journal"))
+    with pytest.raises(Interrupted):
+        tuned(**arguments, storage=str(tmp_path / "night.journal"), on_trial=interrupt)
     assert log.read_text().count("x") <= 3  # the base's object and two
     study = tuned(**arguments, storage=str(tmp_path / "night.journal"))
     found = {trial.attributes["digest"] for trial in (study.base, *study.trials)}
