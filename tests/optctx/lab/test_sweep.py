@@ -1,19 +1,28 @@
-"""The sweep: every combination compiled in threads, each as a fresh process compiles it."""
+"""The sweep: every combination is compiled as a fresh process compiles it; and what is shown of it."""
 
 from __future__ import annotations
 
 import importlib
+import io
 import pathlib
+import re
+from collections import Counter
 from dataclasses import replace
+from typing import Any
 
 import pytest
+from rich.console import Console
 
 from optctx.compiling import FreshProcess, Job, Result
 from optctx.errors import Interrupted, OptctxError
+from optctx.lab.command.groups import Out
+from optctx.lab.command.main import main
+from optctx.lab.command.sweep_command import print_trials
 from optctx.lab.outcome import Limits
 from optctx.lab.sweep import sweep
-from optctx.lab.trial import Trial
-from tests.support.ir_texts import SCALE
+from optctx.lab.tables import trial_table
+from optctx.lab.trial import Goal, Trial, goal_named
+from tests.support.ir_texts import COUNTED, SCALE
 
 KERNEL = (pathlib.Path(__file__).parents[3] / "examples" / "kernel.ll").read_text()
 JOB = Job(KERNEL, triple="x86_64-unknown-linux-gnu")
@@ -77,3 +86,78 @@ def test_ctrl_c_in_python_hands_over_the_trials_so_far() -> None:
     with pytest.raises(Interrupted) as caught:
         sweep(Job(SCALE), ["unroll-count=1..9"], limits=Limits(1), on_trial=interrupt)
     assert [trial.number for trial in caught.value.partial] == [0, 1, 2]
+
+
+# What it shows
+
+SIZE = goal_named("size")
+
+
+def trial(number: int, count: str, size: int, **more: Any) -> Trial:
+    attributes = {"size": size, "instructions": 100 - size, "digest": f"{size:064}"}
+    options = {"count": count, "width": "1"}
+    return Trial(number, options, "ok", float(size), size / 10, attributes=attributes, **more)
+
+
+BASELINE = trial(-1, "default", 40)
+TRIALS = [
+    trial(0, "1", 30),
+    trial(1, "2", 20),
+    Trial(2, {"count": "10", "width": "1"}, "crashed", error="Assertion `x'"),
+    trial(3, "default", 40),
+]
+
+
+def shown(trials: list[Trial], base: Trial | None = None, goal: Goal = SIZE) -> list[list[str]]:
+    """The cells of the table's lines."""
+    console = Console(file=io.StringIO(), width=200)
+    with console.capture() as capture:
+        console.print(trial_table(trials, base, goal))
+    lines = [line for line in capture.get().splitlines() if "│" in line]
+    return [[cell.strip() for cell in line.split("│")[1:-1]] for line in lines]
+
+
+def test_the_table_has_the_base_first_and_the_dead_with_their_error() -> None:
+    lines = shown(TRIALS, BASELINE)
+    assert [line[0] for line in lines] == ["base", "0", "1", "2", "3"]
+    assert [line[4] for line in lines] == ["", "-25.0%", "-50.0%", "", "as the base"]
+    assert lines[3] == ["2", "-", "-", "-", "", "-", "crashed", "Assertion `x'", "-count=10 -width=1"]
+    compared = [replace(TRIALS[0], options={"name": "[b]x"}, agrees=True), replace(TRIALS[1], agrees=False)]
+    first, second = shown(compared)
+    assert first[-1] == "-name=[b]x"
+    assert (first[-2], second[-2]) == ("same", "DIFFERS")
+    # A figure that not every compilation has is a column of its own.
+    assert shown(TRIALS[:1], None, Goal("command", ""))[0][4] == "30"
+
+
+def test_the_best_is_said_and_of_those_that_tie_the_one_with_the_fewest_options(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    def last(trials: list[Trial], goal: Goal) -> list[str]:
+        print_trials(trials, Out(), goal, Counter())
+        return [line for line in capfd.readouterr().out.splitlines() if "│" not in line][-2:]
+
+    assert last([BASELINE, *TRIALS], SIZE) == [
+        "best by size: -count=2 -width=1 (-50.0%)",
+        "4 combinations, 3 different objects, 1 crashed",
+    ]
+    assert last(TRIALS[:1], SIZE)[-1] == "1 combination, 1 different object"
+    more = Trial(4, {"count": "2", "width": "default"}, "ok", 20.0, attributes={"size": 20})
+    best = [last([*TRIALS, more], goal_named(goal))[0] for goal in ("size", "size:max")]
+    assert best == ["best by size: -count=2 (2 trials tie)", "best by size: -width=1"]
+
+
+def test_the_command_counts_what_llvm_prints(
+    tmp_path: pathlib.Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "count.ll").write_text(COUNTED)
+    settings = ["--try", "unroll-count=4,2", "--set", "pass-remarks=unroll", "--by", "instructions"]
+    assert main(["sweep", str(tmp_path / "count.ll"), *settings]) == 0
+    out, err = capfd.readouterr()
+    lines = [[cell.strip() for cell in line.split("│")] for line in out.splitlines() if "│" in line]
+    found = [(line[1], line[-2]) for line in lines]
+    assert found == [("base", ""), ("0", "-unroll-count=4"), ("1", "-unroll-count=2")]
+    assert out.splitlines()[-1] == "2 combinations, 2 different objects"
+    remark = r"optctx: LLVM printed 1 time: remark: <unknown>:0:0: unrolled loop by a factor of"
+    for line, count in zip(sorted(err.splitlines()), "24", strict=True):
+        assert re.fullmatch(f"{remark} {count}", line)

@@ -1,4 +1,4 @@
-"""A sweep in which LLVM crashes, hangs, refuses and prints: each is a row, and the other rows are right."""
+"""Compilations that crash, hang or are refused: each is a row, and the others are right; limits."""
 
 from __future__ import annotations
 
@@ -15,12 +15,14 @@ import pytest
 import optctx
 from optctx import OptionContext
 from optctx.compiling import FreshProcess, Job
+from optctx.errors import OptctxError
 from optctx.lab.command.main import main
-from optctx.lab.experiment import Experiment
+from optctx.lab.experiment import Experiment, make_plan
 from optctx.lab.outcome import Answer, Limits
 from optctx.lab.sweep import sweep
 from tests.support.alone import alone
-from tests.support.endless import LIST, endless
+from tests.support.command_lines import command_line
+from tests.support.endless import LIST, SCALED, endless
 from tests.support.ir_texts import COUNTED, SCALE, UNROLL, X86
 from tests.support.processes import too_long, wait_for
 from tests.support.rows import rows
@@ -125,3 +127,57 @@ def test_a_helper_that_is_killed_is_an_error_with_what_is_known(
     out, err = capfd.readouterr()
     assert says in out
     assert "the helper process ended with status -9 before it answered; run it again" in err
+
+
+# Limits hold for every compilation of a command, the first ones too
+
+# Within the usual limit of 120 s, which would hold without them.
+TOO_LONG = "took longer than 1 s"
+TRIED = "--try=unroll-count=1,2"
+
+
+# Each gets to its first compilation in another way.
+COMMANDS = [
+    ["time", "--against=-unroll-count=2", "--timeout=1"],
+    ["rank", "--only=unroll-count", "--seconds=1"],
+    ["sweep", TRIED, "--timeout=1"],
+    ["tune", TRIED, "--seconds=1"],
+    ["tune", "--seconds=1"],  # which ranks options first
+]
+
+
+@pytest.mark.parametrize(
+    "words", [COMMANDS[0], *(pytest.param(e, marks=pytest.mark.long) for e in COMMANDS[1:])]
+)
+def test_a_base_that_never_ends_is_cut_off(words: list[str], tmp_path: pathlib.Path) -> None:
+    (tmp_path / "one.ll").write_text("define i32 @f() {\n  ret i32 1\n}\n")
+    command, *more = words
+    base = [str(tmp_path / "one.ll"), f"--set={LIST}={endless(tmp_path)}", f"--passes={SCALED}"]
+    ended = command_line(command, *base, *more)
+    assert TOO_LONG in ended.out + ended.err
+    assert ended.status == (0 if command == "sweep" else 2), ended.err
+
+
+def test_the_recorded_compilation_is_cut_off(tmp_path: pathlib.Path) -> None:
+    with OptionContext.from_args([f"-{LIST}={endless(tmp_path)}"]):
+        plan = make_plan(Job(TINY, SCALED), Limits(timeout=1.0))
+    with (
+        Experiment(plan) as experiment,
+        pytest.raises(OptctxError, match=f"cannot record what LLVM reads: it {TOO_LONG}"),
+    ):
+        experiment.recorded()
+
+
+def test_no_compilation_takes_longer_than_the_whole_run() -> None:
+    for limits, base, expected in (
+        (Limits(), None, 120.0),
+        (Limits(), 1.0, 20.0),
+        (Limits(timeout=3.0), 1.0, 3.0),
+        (Limits().within(7.0), None, 7.0),
+        (Limits().within(7.0), 1.0, 7.0),
+        (Limits().within(70.0), 0.1, 10.0),
+        (Limits(timeout=3.0).within(7.0), 1.0, 3.0),
+        (Limits(timeout=30.0).within(None), 1.0, 30.0),
+    ):
+        assert limits.seconds(base) == expected, (limits, base)
+    assert [Limits(timeout=3.0).within(each).seconds(1.0, 3) for each in (7.0, None)] == [7.0, 9.0]
