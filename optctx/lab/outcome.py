@@ -57,10 +57,6 @@ class Limits:
         found = times * (usual if self.timeout is None else self.timeout)
         return found if self.most is None else min(found, self.most)
 
-    def within(self, seconds: float | None) -> Limits:
-        """The same for a run that may take so many seconds: no compilation takes longer."""
-        return self if seconds is None else replace(self, most=seconds)
-
 
 @dataclass(frozen=True)
 class Answer:

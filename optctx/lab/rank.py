@@ -46,8 +46,7 @@ class Ranking:
     """The results of `rank`. `effects`: every option that was tried, largest effect first.
 
     `ended`: why it ended before every value was tried, such as "after 100 compilations"; "" if it did not.
-    `left`: the values of which nothing is known then; otherwise 0. `compiled`: the values compiled in this
-    run.
+    `left`: the values of which nothing is known then; otherwise 0.
     """
 
     goal: Goal
@@ -56,7 +55,6 @@ class Ranking:
     effects: tuple[Effect, ...]
     not_tried: tuple[NotTried, ...]
     refused: tuple[str, ...] = ()  # LLVM's words on values left out
-    compiled: int = 0
     ended: str = ""
     left: int = 0
 
@@ -140,7 +138,7 @@ def rank(
     """
     began, goal, image = time.monotonic(), goal_named(by), job.image
     given = given_values(values, image)
-    plan = make_plan(job, limits.within(seconds))
+    plan = make_plan(job, replace(limits, most=seconds))
     with (
         tempfile.TemporaryDirectory(prefix="optctx-", ignore_cleanup_errors=True) as folder,
         Experiment(replace(plan, directory=folder)) as experiment,
@@ -264,8 +262,8 @@ class _Rank:
                 effects.append(Effect(*named, trials=tuple(own), changes=changing))
         effects.sort(key=lambda each: (not each.changes, *self._weight(each.best), each.option))
         left = len(self.waiting) + self.under_way
-        more = self.chosen.not_tried, self.chosen.refused, self.compiled - self.under_way, ended, left
-        return Ranking(self.goal, self.base, self.read, tuple(effects), *more)
+        chosen = self.chosen.not_tried, self.chosen.refused
+        return Ranking(self.goal, self.base, self.read, tuple(effects), *chosen, ended, left)
 
     def _weight(self, trial: Trial) -> tuple[object, ...]:
         """A sort key, less for a larger effect: by the goal, then by other figures, then by any change."""

@@ -13,7 +13,6 @@ from optctx.errors import OptctxError, UntrustedOptionError, shown
 from optctx.lab.command.inputs import read_input
 from optctx.lab.llc import target_of
 from optctx.lab.settings import argument, setting
-from optctx.process import option_name
 from optctx.toml import read_toml
 
 PASSES = "default<O3>"
@@ -106,7 +105,7 @@ class Base:
             except UntrustedOptionError as error:
                 why = str(error).partition("; leave it out")[0]
                 raise OptctxError(f"{why}; leave it out of the file, or give it with --set") from None
-        return read([*(each for each in loaded if option_name(each) not in words), *words.values()])
+        return read([*loaded, *words.values()])  # the last one counts
 
     def pipeline(self) -> str | None:
         """The pipeline in the file of `--load`, if it has one. Raises OptctxError for another file."""

@@ -222,10 +222,9 @@ def tune(
         raise OptctxError("there is nothing to search: give options with --try NAME=VALUES")
     measured, goal = (None, goal_named(by)) if isinstance(by, str) else (by, by.goal)
     timed = goal.name == "compile-time"
-    limits = limits.within(search.seconds)
     options = registry(job.image)
     targets = {name: options[name].alias_of or name for name in space.names}
-    limits = replace(limits, jobs=1) if timed else limits
+    limits = replace(limits, jobs=1 if timed else limits.jobs, most=search.seconds)
     plan = replace(
         make_plan(job, limits),
         output=measured is not None,

@@ -172,12 +172,11 @@ def test_no_compilation_takes_longer_than_the_whole_run() -> None:
     for limits, base, expected in (
         (Limits(), None, 120.0),
         (Limits(), 1.0, 20.0),
+        (Limits(), 0.1, 10.0),
         (Limits(timeout=3.0), 1.0, 3.0),
-        (Limits().within(7.0), None, 7.0),
-        (Limits().within(7.0), 1.0, 7.0),
-        (Limits().within(70.0), 0.1, 10.0),
-        (Limits(timeout=3.0).within(7.0), 1.0, 3.0),
-        (Limits(timeout=30.0).within(None), 1.0, 30.0),
+        (Limits(most=7.0), None, 7.0),
+        (Limits(most=7.0), 1.0, 7.0),
+        (Limits(timeout=3.0, most=7.0), 1.0, 3.0),
     ):
         assert limits.seconds(base) == expected, (limits, base)
-    assert [Limits(timeout=3.0).within(each).seconds(1.0, 3) for each in (7.0, None)] == [7.0, 9.0]
+    assert [Limits(timeout=3.0, most=each).seconds(1.0, 3) for each in (7.0, None)] == [7.0, 9.0]

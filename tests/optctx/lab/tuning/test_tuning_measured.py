@@ -14,9 +14,10 @@ from optctx.compiling import FreshProcess, Job
 from optctx.errors import Interrupted, OptctxError
 from optctx.lab.experiment import make_plan
 from optctx.lab.outcome import Answer, Limits
+from optctx.lab.space import Dimension
 from optctx.lab.timing import Confirmation, Interval
 from optctx.lab.trial import Trial
-from optctx.lab.tuning import Command, Dimension, RunTime, parse_space, propose
+from optctx.lab.tuning import Command, RunTime, parse_space, propose
 from optctx.lab.tuning.assess import Assessor
 from tests.support.tuning_cases import (
     JOB,
