@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import hashlib
 import itertools
 import pathlib
 import sys
@@ -19,7 +18,6 @@ from optctx.lab.candidates import values_within_type
 from optctx.lab.command.main import main
 from optctx.lab.rank import Effect, Ranking, rank
 from tests.support.ir_texts import COUNTED, SCALE, X86
-from tests.support.scopes import process_state
 
 KERNEL = (pathlib.Path(__file__).parents[3] / "examples" / "kernel.ll").read_text()
 JOB = Job(KERNEL, triple=X86)
@@ -110,19 +108,6 @@ def test_what_often_matters_is_compiled_before_a_limit_ends_it(monkeypatch: pyte
     )
     none = rank(SMALL, only=["unroll*"], seconds=60.0)
     assert (none.trials, none.ended) == ([], "because the time was over")
-
-
-def test_the_values_that_the_calling_thread_sees_are_the_base(fresh: FreshProcess) -> None:
-    before = process_state()
-    with OptionContext({"unroll-count": 4, "enable-gvn-hoist": True}):
-        found = rank(SMALL, only=["licm-ms*"], values=["unroll-count=0,2,8"])
-    effect = effect_of(found, "unroll-count")
-    assert effect.base == "4"
-    for trial in effect.trials:
-        options = ("-enable-gvn-hoist", f"-unroll-count={trial.options['unroll-count']}")
-        code = fresh.compile(dataclasses.replace(SMALL, options=options)).code
-        assert trial.digest == hashlib.sha256(code).hexdigest()
-    assert process_state() == before
 
 
 def test_ranked_by_instructions_the_order_is_another() -> None:

@@ -14,7 +14,7 @@ import pytest
 from rich.console import Console
 
 from optctx.compiling import FreshProcess, Job, Result
-from optctx.errors import Interrupted, OptctxError
+from optctx.errors import OptctxError
 from optctx.lab.command.groups import Out
 from optctx.lab.command.main import main
 from optctx.lab.command.sweep_command import print_trials
@@ -22,7 +22,7 @@ from optctx.lab.outcome import Limits
 from optctx.lab.sweep import sweep
 from optctx.lab.tables import trial_table
 from optctx.lab.trial import Goal, Trial, goal_named
-from tests.support.ir_texts import COUNTED, SCALE
+from tests.support.ir_texts import COUNTED
 
 KERNEL = (pathlib.Path(__file__).parents[3] / "examples" / "kernel.ll").read_text()
 JOB = Job(KERNEL, triple="x86_64-unknown-linux-gnu")
@@ -76,16 +76,6 @@ def test_a_fresh_process_that_differs_is_marked(monkeypatch: pytest.MonkeyPatch)
     assert [row.agrees for row in rows] == [False, False]
     assert "the fresh process gave" in rows[0].difference
     assert rows[1].difference == "no such luck"
-
-
-def test_ctrl_c_in_python_hands_over_the_trials_so_far() -> None:
-    def interrupt(ended: Trial, total: int) -> None:
-        if ended.number == 2:
-            raise KeyboardInterrupt
-
-    with pytest.raises(Interrupted) as caught:
-        sweep(Job(SCALE), ["unroll-count=1..9"], limits=Limits(1), on_trial=interrupt)
-    assert [trial.number for trial in caught.value.partial] == [0, 1, 2]
 
 
 # What it shows

@@ -15,7 +15,7 @@ import pytest
 
 from optctx.lab.command.main import main
 from tests.support.endless import LIST, SCALED, endless, reached
-from tests.support.interrupted_commands import STATUS, Ended, interrupted, moments
+from tests.support.interrupted_commands import STATUS, Ended, interrupted
 from tests.support.ir_texts import SCALE
 
 # What is said of what has ended by then: at most three of four, of which the last never ends.
@@ -96,7 +96,7 @@ def test_a_signal_at_any_moment_leaves_nothing_and_is_one_line(
         assert re.fullmatch("optctx: interrupted.*\n", ended.err), ended.err
 
     with ThreadPoolExecutor(min(4, os.cpu_count() or 1)) as pool:
-        list(pool.map(at, range(places), moments(places, 1.2)))
+        list(pool.map(at, range(places), [0.02 + 1.2 * place / places for place in range(places)]))
 
 
 @pytest.mark.parametrize("number", STATUS)

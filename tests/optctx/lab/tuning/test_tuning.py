@@ -16,7 +16,7 @@ import pytest
 from optuna.samplers import RandomSampler
 
 from optctx import OptionContext
-from optctx.compiling import FreshProcess, Job, Result, compile_job
+from optctx.compiling import FreshProcess, Job, Result
 from optctx.errors import OptctxError
 from optctx.lab.experiment import compile_one, make_plan
 from optctx.lab.outcome import Limits
@@ -125,14 +125,6 @@ def test_limits_end_a_search(monkeypatch: pytest.MonkeyPatch) -> None:
     )
     timed = tuned(JOB, space, seconds=60)
     assert (timed.ended, timed.total, timed.trials) == ("60 seconds", None, ())
-
-
-def test_the_calling_threads_options_are_the_base() -> None:
-    with OptionContext(unroll_count=4):
-        study = tuned(JOB, parse_space(["force-vector-width=1"]))
-        code = compile_job(JOB).code
-    assert study.base.attributes["digest"] == hashlib.sha256(code).hexdigest()
-    assert code != compile_job(JOB).code
 
 
 def test_what_cannot_be_compiled_without_options_is_said_before_any_trial() -> None:
