@@ -187,42 +187,34 @@ class _Rank:
     base: Trial
     most: int | None
     deadline: float | None
-    trials: dict[int, Trial] = field(default_factory=dict)  # that have ended, by number
-    compiled: int = 0
-    under_way: int = 0
+    asked: list[tuple[Candidate, str]] = field(default_factory=list)  # values, by the number of their trial
     ended: str = ""
 
     def __post_init__(self) -> None:
-        """Number the values: the first of every option, then the second, ..."""
-        turns = zip_longest(*([(each, value) for value in each.values] for each in self.chosen.candidates))
-        self.values = [each for turn in turns for each in turn if each is not None]
-        self.numbers: dict[str, list[int]] = {each.option: [] for each in self.chosen.candidates}
-        for number, (candidate, _) in enumerate(self.values):
-            self.numbers[candidate.option].append(number)
-        # Those that come if no other one has output, and those to compile.
-        self.spare = {
-            each.option: self.numbers[each.option][each.wanted :] for each in self.chosen.candidates
-        }
-        spare = {number for numbers in self.spare.values() for number in numbers}
-        self.waiting = deque(number for number in range(len(self.values)) if number not in spare)
+        """Begin with the first value of every option, then the second of those that have more, ..."""
+        candidates = self.chosen.candidates
+        self.known: dict[str, list[Trial]] = {each.option: [] for each in candidates}
+        turns = zip_longest(
+            *([(each, value) for value in [*each.values][: each.wanted]] for each in candidates)
+        )
+        self.waiting = deque(each for turn in turns for each in turn if each is not None)
+        # Those that come if the ones before say too little.
+        self.spare = {each.option: deque([*each.values][each.wanted :]) for each in candidates}
 
-    def _known(self, option: str) -> list[Trial]:
-        return [self.trials[number] for number in self.numbers[option] if number in self.trials]
-
-    def _try_another(self, candidate: Candidate) -> None:
-        """Compile one more value of an option if those before say too little."""
-        spare, known = self.spare[candidate.option], self._known(candidate.option)
-        silent = (t.state != "ok" or (candidate.likely and not changes(t, self.base)) for t in known)
-        if spare and all(silent):
-            self.waiting.append(spare.pop(0))
+    @property
+    def _under_way(self) -> int:
+        return len(self.asked) - sum(map(len, self.known.values()))
 
     def go(self, progress: Callable[[int], None]) -> None:
         """Compile until the effect of every value is known, or a limit is reached."""
         for trial in self.experiment.all(self._more, self._made):
-            self.under_way -= 1
-            self.trials[trial.number] = trial
-            self._try_another(self.values[trial.number][0])
-            progress(len(self.trials) + len(self.waiting) + self.under_way)
+            candidate, _ = self.asked[trial.number]
+            known, spare = self.known[candidate.option], self.spare[candidate.option]
+            known.append(trial)
+            silent = (t.state != "ok" or (candidate.likely and not changes(t, self.base)) for t in known)
+            if spare and all(silent):
+                self.waiting.append((candidate, spare.popleft()))
+            progress(len(self.asked) + len(self.waiting))
         answer = self.experiment.compile_base()
         again = trial_of(answer, {}, self.goal)
         if again.state != "ok" or changes(again, self.base):
@@ -232,36 +224,34 @@ class _Rank:
             )
 
     def _more(self, count: int) -> list[tuple[int, Options]]:
-        asked: list[tuple[int, Options]] = []
-        while self.waiting and len(asked) < count and not self._is_over():
-            number = self.waiting.popleft()
-            candidate, value = self.values[number]
-            asked.append((number, candidate.values[value]))
-            self.compiled += 1
-            self.under_way += 1
-        return asked
+        found: list[tuple[int, Options]] = []
+        while self.waiting and len(found) < count and not self._is_over():
+            candidate, value = self.waiting.popleft()
+            found.append((len(self.asked), candidate.values[value]))
+            self.asked.append((candidate, value))
+        return found
 
     def _is_over(self) -> bool:
-        if self.most is not None and self.compiled >= self.most:
+        if self.most is not None and len(self.asked) >= self.most:
             self.ended = f"after {counted(self.most, 'compilation')}"
         elif self.deadline is not None and time.monotonic() >= self.deadline:
             self.ended = "because the time was over"
         return bool(self.ended)
 
     def _made(self, answer: Answer) -> Trial:
-        candidate, value = self.values[answer.number]
+        candidate, value = self.asked[answer.number]
         return trial_of(answer, {candidate.option: value}, self.goal)
 
     def ranking(self, ended: str) -> Ranking:
         """The results so far: the largest effect first, equal ones in order of name."""
         effects = []
         for each in self.chosen.candidates:
-            if own := sorted(self._known(each.option), key=self._weight):
+            if own := sorted(self.known[each.option], key=lambda trial: (self._weight(trial), trial.number)):
                 changing = any(changes(trial, self.base) for trial in own)
                 named = each.option, each.type, each.base, each.functions
                 effects.append(Effect(*named, trials=tuple(own), changes=changing))
         effects.sort(key=lambda each: (not each.changes, *self._weight(each.best), each.option))
-        left = len(self.waiting) + self.under_way
+        left = len(self.waiting) + self._under_way
         chosen = self.chosen.not_tried, self.chosen.refused
         return Ranking(self.goal, self.base, self.read, tuple(effects), *chosen, ended, left)
 
