@@ -38,8 +38,13 @@ def test_what_cannot_be_compiled_at_all_is_one_error() -> None:
             sweep(JOB, values)
     with pytest.raises(OptctxError, match="a whole number, 1 or more"):
         Limits(jobs=-1)
-    with pytest.raises(OptctxError, match="it is not valid Unicode"):
-        sweep(replace(JOB, ir="; \udcff"), ["unroll-count=1"])
+    for job, words in (
+        (replace(JOB, ir="; \udcff"), "it is not valid Unicode"),
+        (replace(JOB, ir="define"), "cannot read the module: LLVM IR parsing error"),
+        (replace(JOB, passes="nonsense"), "unknown pass name 'nonsense'"),
+    ):
+        with pytest.raises(OptctxError, match=words):
+            sweep(job, ["unroll-count=1"])
 
 
 def test_every_combination_is_what_a_fresh_process_gives() -> None:

@@ -100,25 +100,37 @@ def test_a_signal_at_any_moment_leaves_nothing_and_is_one_line(
 
 
 @pytest.mark.parametrize("number", STATUS)
-def test_an_interrupt_that_a_finaliser_swallows_comes_again(
+def test_an_interrupt_comes_once_also_if_it_is_swallowed_or_sent_twice(
     number: int, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """As a finaliser does it, or a weakref's callback in an import: what is raised is printed and lost."""
-
     class Finaliser:
+        """As a weakref's callback in an import: what it raises is printed and lost."""
+
         def __del__(self) -> None:
             os.kill(os.getpid(), number)
 
-    def wait(argv: object) -> int:
+    def swallowed(argv: object) -> int:
         Finaliser()
         time.sleep(5)  # far more than it takes to come again
         raise AssertionError("it was lost")
 
-    monkeypatch.setattr("optctx.lab.command.main._run", wait)
+    def twice(argv: object) -> int:
+        """As `timeout` sends it."""
+        try:
+            os.kill(os.getpid(), number)
+            time.sleep(5)
+        except KeyboardInterrupt:
+            os.kill(os.getpid(), number)
+            time.sleep(0.01)
+            raise KeyboardInterrupt("interrupted after all") from None
+        raise AssertionError("it was lost")
+
     before = signal.signal(number, signal.default_int_handler)  # in the background it may be ignored
     try:
-        assert main(["options"]) == STATUS[number]
-        assert capfd.readouterr() == ("", "optctx: interrupted\n")
-        assert signal.getsignal(number) is signal.default_int_handler
+        for run, said in ((swallowed, "interrupted"), (twice, "interrupted after all")):
+            monkeypatch.setattr("optctx.lab.command.main._run", run)
+            assert main(["options"]) == STATUS[number]
+            assert capfd.readouterr() == ("", f"optctx: {said}\n")
+            assert signal.getsignal(number) is signal.default_int_handler
     finally:
         signal.signal(number, before)
