@@ -100,7 +100,7 @@ AGAINST = "--against=-unroll-count=2"
         ([], "nothing to compare: give options with --against"),
         (["--set", "unroll-count=2", AGAINST], "'-unroll-count=2' says what the base says already"),
         (["--set", "force-vector-width=3", AGAINST], "cannot compile the base: "),
-        ([AGAINST, "--harness=none.py"], "none.py': it raises FileNotFoundError: "),
+        ([AGAINST, "--harness=none.py"], "cannot use the harness 'none.py': there is no such file"),
     ],
 )
 def test_what_cannot_be_timed_is_one_line(
