@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import warnings
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -22,7 +21,7 @@ from optctx.compiling.fresh import load_llvm, move_to, refused_reading
 from optctx.compiling.job import pipeline_error
 from optctx.compiling.targets import target_problem
 from optctx.errors import EndedEarlyError, OptctxError, UnsupportedImageError
-from optctx.lab.outcome import Answer, Limits, verified
+from optctx.lab.outcome import Answer, Limits, attributes_of, verified
 from optctx.lab.recording import Recorded, recorded
 from optctx.lab.trial import Trial
 from optctx.process import Attributes, all_arguments, attributes_policy, noting, read_in, set_process_options
@@ -53,16 +52,19 @@ class Plan:
     directory: str | None = None  # where to compile and put temporary files; None is as this process
 
 
-def make_plan(job: Job, limits: Limits, base: OptionContext) -> Plan:
-    """Plan to compile a job to objects, under the options of `base`.
+def make_plan(job: Job, limits: Limits) -> Plan:
+    """Plan to compile a job to objects, under the options that the calling thread sees now.
 
     Function attributes count as they do in this process. Raises OptctxError for a target that LLVM does not
     take.
     """
     image = job.image
+    arguments = all_arguments(OptionContext(image=image), image)
+    if not arguments and not job.llvm:
+        _attached.running()  # its server starts while this process goes on
     judge_target(job)
     job = replace(job, options=(), emit="object")
-    return Plan(job, all_arguments(base, image), attributes_policy(image), limits)
+    return Plan(job, arguments, attributes_policy(image), limits)
 
 
 def judge_target(job: Job) -> None:
@@ -77,49 +79,48 @@ def judge_target(job: Job) -> None:
 class Experiment:
     """Compiles what a plan asks for in other processes, so a crash of LLVM does not end this one.
 
-    A context manager, for one thread. Leaving it ends every process that compiles for it. Compilations have
-    numbers of the caller's, from 0 on. `prepare` comes first: it makes the `pool` that compiles the `plan`.
+    A context manager, for one thread. Entering it raises OptctxError for a job that LLVM refuses under any
+    options; leaving it ends every process that compiles for it. Compilations have numbers of the caller's,
+    from 0 on.
     """
 
     pool: Pool
-    plan: Plan
     _crowd: Crowd[Answer]
 
-    def __init__(self) -> None:
+    def __init__(self, plan: Plan) -> None:
+        self.plan = plan
+        self.window = _BATCH * plan.limits.at_once
         self._stack = ExitStack()
         self._asked: dict[int, Options] = {}  # unanswered
         self._base: float | None = None  # seconds
 
     def __enter__(self) -> Self:
-        _attached.running()  # its server starts while the caller makes the plan
+        with ExitStack() as stack:
+            plan, llvm = self.plan, self.plan.job.llvm
+            if plan.arguments or llvm:
+                self.pool = stack.enter_context(Pool(attach_under, plan.arguments, llvm))
+            else:
+                self.pool = _attached.running()
+            _ = self.pool.process  # raises what its server finds wrong
+            crowd = Crowd(
+                self.pool,
+                begin,
+                plan,
+                function=compile_one,
+                gives=Answer,
+                threads=plan.limits.at_once,
+                limit=self._limit,
+                traits=lambda number: [*self._asked[number].items()],
+                memory=plan.limits.memory,
+            )
+            self._crowd = stack.enter_context(crowd)
+            if error := self._error():
+                raise OptctxError(error)
+            self._stack = stack.pop_all()
         return self
 
     def __exit__(self, *error: object) -> None:
         self._stack.close()
-
-    def prepare(self, plan: Plan) -> None:
-        """Take the plan. Raises OptctxError for a job that LLVM refuses under any options."""
-        self.plan = plan
-        llvm = plan.job.llvm
-        if plan.arguments or llvm:
-            self.pool = self._stack.enter_context(Pool(attach_under, plan.arguments, llvm))
-        else:
-            self.pool = _attached.running()
-        _ = self.pool.process  # raises what its server finds wrong
-        crowd = Crowd(
-            self.pool,
-            begin,
-            plan,
-            function=compile_one,
-            gives=Answer,
-            threads=plan.limits.at_once,
-            limit=self._limit,
-            traits=self._settings,
-            memory=plan.limits.memory,
-        )
-        self._crowd = self._stack.enter_context(crowd)
-        if error := self._error():
-            raise OptctxError(error)
 
     def recorded(self) -> Recorded:
         """What LLVM reads for the job without options. Raises OptctxError if it takes too long."""
@@ -137,9 +138,14 @@ class Experiment:
 
         Raises EndedEarlyError if the server dies.
         """
-        self.ask([(BASE, {})])
-        (answer,) = self.answers()
+        answer = self.compile({})
         self._base = answer.seconds if answer.state == "ok" else None
+        return answer
+
+    def compile(self, options: Options) -> Answer:
+        """Compile once. Call it while nothing is under way. Raises EndedEarlyError if the server dies."""
+        self.ask([(BASE, options)])
+        (answer,) = self.answers()
         return answer
 
     def ask(self, asked: Iterable[tuple[int, Options]]) -> None:
@@ -159,31 +165,25 @@ class Experiment:
             del self._asked[answer.number]
         return found
 
-    def all(self, more: More, window: int) -> Iterator[Answer]:
-        """Have all compiled, at most `window` of them under way; yield each answer as it comes."""
+    def all(self, more: More, made: Callable[[Answer], Trial]) -> Generator[Trial, None, None]:
+        """Have all compiled; yield the trial that is made of each answer as it comes."""
         under_way = 0
         while True:
-            asked = more(window - under_way)
+            asked = more(self.window - under_way)
             self.ask(asked)
             under_way += len(asked)
             if not under_way:
                 return
             for answer in self.answers():
                 under_way -= 1
-                yield answer
+                yield made(answer)
 
-    def trials(
-        self, more: More, made: Callable[[Answer], Trial], verify: OptionContext | None = None
-    ) -> Generator[Trial, None, None]:
-        """Have all compiled. Yield the trial that is made of each answer.
+    def verified(self, more: More, made: Callable[[Answer], Trial]) -> Generator[Trial, None, None]:
+        """As `all`; a fresh process compiles each once more, under the options that the calling thread sees.
 
-        `verify`: the options of the base. A fresh process compiles each once more then, on top of these, in
-        batches: so the trials' times are not disturbed.
+        That happens in batches, so the trials' times are not disturbed.
         """
         limits = self.plan.limits
-        if verify is None:
-            yield from map(made, self.all(more, _BATCH * limits.at_once))
-            return
         with (
             ThreadPoolExecutor(limits.at_once) as threads,
             # It ends first, so the threads do not wait for jobs that still run.
@@ -191,29 +191,15 @@ class Experiment:
                 timeout=limits.seconds(), memory=limits.memory, directory=self.plan.directory
             ) as fresh,
         ):
-            yield from self._verified(more, made, verify, partial(threads.map, partial(_judged, fresh)))
+            while batch := dict(more(self.window)):
+                ended = [*self.all(partial(_taken, iter(batch.items())), made)]
+                references = [self._reference(batch[trial.number]) for trial in ended]
+                yield from threads.map(partial(_judged, fresh), ended, references)
 
-    def _verified(
-        self,
-        more: More,
-        made: Callable[[Answer], Trial],
-        verify: OptionContext,
-        judged: Callable[[Iterable[Trial], Iterable[Job]], Iterator[Trial]],
-    ) -> Iterator[Trial]:
-        size = _BATCH * self.plan.limits.at_once
-        while batch := dict(more(size)):
-            ended = [made(each) for each in self.all(partial(_taken, iter(batch.items())), size)]
-            references = [self._reference(batch[trial.number], verify) for trial in ended]
-            yield from judged(ended, references)
-
-    def _reference(self, options: Options, base: OptionContext) -> Job:
+    def _reference(self, options: Options) -> Job:
         """What a fresh process compiles to compare."""
         job = self.plan.job
-        context = OptionContext(options, base=base, image=job.image)
-        return replace(job, options=all_arguments(context, job.image))
-
-    def _settings(self, number: int) -> list[tuple[str, str]]:
-        return [*self._asked[number].items()]
+        return replace(job, options=all_arguments(OptionContext(options, image=job.image), job.image))
 
     def _limit(self, number: int) -> float:
         """Seconds that what was asked may take, all of its compilations together."""
@@ -231,15 +217,11 @@ class Experiment:
     def _error(self) -> str:
         """The error that the job has under any options; "" for none."""
         done = self.pool.call(check, self.plan, gives=str, limits=self._limits)
-        if done.death is not None:  # if the pipeline killed LLVM, the rows will say so
-            done = self.pool.call(check_module, self.plan, gives=str, limits=self._limits)
         if self.pool.is_over:
             raise EndedEarlyError(f"{self.pool.lost()}; run it again")
-        if done.death is None:
-            return done.error or done.value or ""
-        if refused := refused_reading(done.death.printed):
-            return refused
-        return f"cannot read the module: the process that read it ended ({done.death})"
+        if done.death is not None:  # if LLVM has not refused to read the module, the rows will say how
+            return refused_reading(done.death.printed)
+        return done.error or done.value or ""
 
 
 def _taken(waiting: Iterator[tuple[int, Options]], count: int) -> list[tuple[int, Options]]:
@@ -285,13 +267,9 @@ def _attach(image: Image | None, attributes: Attributes, *trust: str) -> None:
 
 def check(_: None, plan: Plan) -> str:
     """The error that a job has under any options, of its module, its pipeline or its target; "" for none."""
-    return check_module(_, plan) or pipeline_error(plan.job)
-
-
-def check_module(_: None, plan: Plan) -> str:
-    """The error that a job's module has under any options; "" for none."""
     begin(_, plan)
-    return compile_unchecked(replace(plan.job, passes="verify", emit="none")).error or ""
+    read = compile_unchecked(replace(plan.job, passes="verify", emit="none"))
+    return read.error or pipeline_error(plan.job)
 
 
 def record_base(_: None, plan: Plan) -> Recorded:
@@ -311,15 +289,8 @@ def compile_one(plan: Plan, options: Options) -> Answer:
         return Answer("failed", error=str(error))
     if result.error is not None:
         return Answer("failed", error=result.error)
-    return Answer(
-        "ok",
-        instructions=result.instructions,
-        object_size=len(result.code),
-        seconds=result.seconds,
-        digest=hashlib.sha256(result.code).hexdigest(),
-        code=result.code if plan.output else b"",
-        read=read,
-    )
+    code = result.code if plan.output else b""
+    return Answer("ok", seconds=result.seconds, attributes=attributes_of(result), code=code, read=read)
 
 
 def _fastest(first: Result, job: Job, more: int) -> Result:

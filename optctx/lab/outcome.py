@@ -5,8 +5,8 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from typing import ClassVar
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar
 
 from optctx.children.death import OF_MACHINE, End
 from optctx.compiling import Result
@@ -57,39 +57,38 @@ class Limits:
         found = times * (usual if self.timeout is None else self.timeout)
         return found if self.most is None else min(found, self.most)
 
-    def within(self, seconds: float | None) -> Limits:
-        """The same for a run that may take so many seconds: no compilation takes longer."""
-        return self if seconds is None else replace(self, most=seconds)
-
 
 @dataclass(frozen=True)
 class Answer:
-    """The result of a compilation. Unless `state` is "ok", the numbers are 0 and `digest` is empty."""
+    """The result of a compilation. Unless `state` is "ok", there are no seconds, attributes and code."""
 
     state: End
     number: int = 0  # of what was asked
-    instructions: int = 0  # of IR, after the passes
-    object_size: int = 0  # bytes
     seconds: float = 0.0  # wall time of parsing, passes and emission, while other threads compile too
-    digest: str = ""  # SHA-256 of the object, in hexadecimal
+    attributes: Mapping[str, Any] = field(default_factory=dict)  # as `attributes_of` tells them
     error: str = ""  # the last line that LLVM printed, or how the process ended
     printed: tuple[str, ...] = ()  # lines on standard output and error
     code: bytes = b""  # the object, if the plan asks for it
     read: frozenset[str] | None = None  # those of `Plan.noted` that LLVM read; None if unknown
 
     @property
-    def figures(self) -> dict[str, float]:
-        """By the names of the goals that every compilation has a figure for."""
-        return {"size": self.object_size, "instructions": self.instructions, "compile-time": self.seconds}
+    def digest(self) -> str:
+        return str(self.attributes.get("digest", ""))
+
+
+def attributes_of(result: Result) -> dict[str, Any]:
+    """What a trial tells of an object, and what has to be equal for two compilations to agree."""
+    digest = hashlib.sha256(result.code).hexdigest()
+    return {"digest": digest, "size": len(result.code), "instructions": result.instructions}
 
 
 def trial_of(answer: Answer, options: Mapping[str, str], goal: Goal | None = None) -> Trial:
-    """The trial of a compilation. `goal`: of `Answer.figures`, the one that it is compared by."""
-    if answer.state != "ok":
-        return Trial(answer.number, options, answer.state, error=answer.error)
-    figure = None if goal is None else float(answer.figures[goal.name])
-    found = {"digest": answer.digest, "size": answer.object_size, "instructions": answer.instructions}
-    return Trial(answer.number, options, "ok", figure, answer.seconds, attributes=found)
+    """The trial of a compilation. `goal`: one of `FIGURES`, by which it is compared."""
+    figures = {**answer.attributes, "compile-time": answer.seconds}
+    figure = None if goal is None or answer.state != "ok" else float(figures[goal.name])
+    return Trial(
+        answer.number, options, answer.state, figure, answer.seconds, answer.error, answer.attributes
+    )
 
 
 def verified(trial: Trial, reference: Result) -> Trial:
@@ -106,11 +105,11 @@ def _difference(trial: Trial, reference: Result) -> str:
     if reference.error is not None:
         alike = reference.died if trial.died else (trial.state, trial.error) == ("failed", reference.error)
         return "" if alike else reference.error
-    digest = hashlib.sha256(reference.code).hexdigest()
-    found = {"digest": digest, "size": len(reference.code), "instructions": reference.instructions}
+    found = attributes_of(reference)
     if trial.state == "ok" and trial.attributes == found:
         return ""
     return (
-        f"the fresh process gave {reference.instructions} instructions and {len(reference.code)} bytes, "
-        f"with SHA-256 {digest}"
+        "the fresh process gave {instructions} instructions and {size} bytes, with SHA-256 {digest}".format(
+            **found
+        )
     )

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import hashlib
 import tempfile
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
-from contextlib import closing
 from dataclasses import dataclass, field, replace
 from itertools import zip_longest
 
-from optctx import current
 from optctx.compiling import FreshProcess, Job
 from optctx.errors import EndedEarlyError, Interrupted, OptctxError
 from optctx.lab.candidates import Candidate, Chosen, NotTried, choose, given_values
-from optctx.lab.experiment import Experiment, Options, Plan, make_plan
-from optctx.lab.outcome import Answer, Limits, trial_of
+from optctx.lab.experiment import Experiment, Options, make_plan
+from optctx.lab.outcome import Answer, Limits, attributes_of, trial_of
 from optctx.lab.tables import ends_of
 from optctx.lab.trial import Goal, Trial, goal_named
 from optctx.wording import counted
@@ -49,8 +46,7 @@ class Ranking:
     """The results of `rank`. `effects`: every option that was tried, largest effect first.
 
     `ended`: why it ended before every value was tried, such as "after 100 compilations"; "" if it did not.
-    `left`: the values of which nothing is known then; otherwise 0. `compiled`: the values compiled in this
-    run.
+    `left`: the values of which nothing is known then; otherwise 0.
     """
 
     goal: Goal
@@ -59,7 +55,6 @@ class Ranking:
     effects: tuple[Effect, ...]
     not_tried: tuple[NotTried, ...]
     refused: tuple[str, ...] = ()  # LLVM's words on values left out
-    compiled: int = 0
     ended: str = ""
     left: int = 0
 
@@ -138,21 +133,17 @@ def rank(
             "optctx", for instance), or after the trials than before.
         UnknownOptionError: A name is not that of an option.
         OptionValueError: A process-wide value has no text form.
-        ScopeError: As for `current`.
         Interrupted: Ctrl-C while trials run, a KeyboardInterrupt. Its `partial` is the ranking so far.
         EndedEarlyError: The helper process is killed; also with a `partial`.
     """
     began, goal, image = time.monotonic(), goal_named(by), job.image
-    given, base = given_values(values, image), current(image)
-    # What only the printing of IR reads is no candidate.
-    limits = limits.within(seconds)
+    given = given_values(values, image)
+    plan = make_plan(job, replace(limits, most=seconds))
     with (
         tempfile.TemporaryDirectory(prefix="optctx-", ignore_cleanup_errors=True) as folder,
-        Experiment() as experiment,
+        Experiment(replace(plan, directory=folder)) as experiment,
     ):
-        plan = replace(make_plan(job, limits, base), directory=folder)
-        experiment.prepare(plan)
-        base_trial = _base(experiment, plan, goal)
+        base_trial = _base(experiment, goal)
         reads = {each.name: each for each in experiment.recorded().read}
         chosen = choose(reads, image, only=only, values=given)
         deadline = None if seconds is None else began + seconds
@@ -167,19 +158,19 @@ def rank(
         return run.ranking(run.ended)
 
 
-def _base(experiment: Experiment, plan: Plan, goal: Goal) -> Trial:
+def _base(experiment: Experiment, goal: Goal) -> Trial:
     """Compile the base in a fresh process, and where the trials are compiled.
 
     Raises OptctxError if it does not compile, or comes out otherwise.
     """
-    limits = plan.limits
+    plan, limits = experiment.plan, experiment.plan.limits
     with FreshProcess(timeout=limits.seconds(), memory=limits.memory, directory=plan.directory) as fresh:
         found = fresh.compile(replace(plan.job, options=plan.arguments))
     if found.error is not None:
         raise OptctxError(f"cannot compile the base: {found.error}" if found.died else found.error)
     answer = experiment.compile_base()
     base = trial_of(answer, {}, goal)
-    if (base.digest, answer.instructions) != (hashlib.sha256(found.code).hexdigest(), found.instructions):
+    if base.attributes != attributes_of(found):
         raise OptctxError(
             "cannot try other values: inside a context this module compiles otherwise than in a fresh "
             f'process ({answer.error or "the outputs differ"}); take out function attributes "optctx"'
@@ -196,43 +187,34 @@ class _Rank:
     base: Trial
     most: int | None
     deadline: float | None
-    trials: dict[int, Trial] = field(default_factory=dict)  # that have ended, by number
-    compiled: int = 0
-    under_way: int = 0
+    asked: list[tuple[Candidate, str]] = field(default_factory=list)  # values, by the number of their trial
     ended: str = ""
 
     def __post_init__(self) -> None:
-        """Number the values: the first of every option, then the second, ..."""
-        turns = zip_longest(*([(each, value) for value in each.values] for each in self.chosen.candidates))
-        self.values = [each for turn in turns for each in turn if each is not None]
-        self.numbers: dict[str, list[int]] = {each.option: [] for each in self.chosen.candidates}
-        for number, (candidate, _) in enumerate(self.values):
-            self.numbers[candidate.option].append(number)
-        # Those that come if no other one has output, and those to compile.
-        self.spare = {
-            each.option: self.numbers[each.option][each.wanted :] for each in self.chosen.candidates
-        }
-        spare = {number for numbers in self.spare.values() for number in numbers}
-        self.waiting = deque(number for number in range(len(self.values)) if number not in spare)
+        """Begin with the first value of every option, then the second of those that have more, ..."""
+        candidates = self.chosen.candidates
+        self.known: dict[str, list[Trial]] = {each.option: [] for each in candidates}
+        turns = zip_longest(
+            *([(each, value) for value in [*each.values][: each.wanted]] for each in candidates)
+        )
+        self.waiting = deque(each for turn in turns for each in turn if each is not None)
+        # Those that come if the ones before say too little.
+        self.spare = {each.option: deque([*each.values][each.wanted :]) for each in candidates}
 
-    def _known(self, option: str) -> list[Trial]:
-        return [self.trials[number] for number in self.numbers[option] if number in self.trials]
-
-    def _try_another(self, candidate: Candidate) -> None:
-        """Compile one more value of an option if those before say too little."""
-        spare, known = self.spare[candidate.option], self._known(candidate.option)
-        silent = (t.state != "ok" or (candidate.likely and not changes(t, self.base)) for t in known)
-        if spare and all(silent):
-            self.waiting.append(spare.pop(0))
+    @property
+    def _under_way(self) -> int:
+        return len(self.asked) - sum(map(len, self.known.values()))
 
     def go(self, progress: Callable[[int], None]) -> None:
         """Compile until the effect of every value is known, or a limit is reached."""
-        with closing(self.experiment.trials(self._more, self._made)) as found:
-            for trial in found:
-                self.under_way -= 1
-                self.trials[trial.number] = trial
-                self._try_another(self.values[trial.number][0])
-                progress(len(self.trials) + len(self.waiting) + self.under_way)
+        for trial in self.experiment.all(self._more, self._made):
+            candidate, _ = self.asked[trial.number]
+            known, spare = self.known[candidate.option], self.spare[candidate.option]
+            known.append(trial)
+            silent = (t.state != "ok" or (candidate.likely and not changes(t, self.base)) for t in known)
+            if spare and all(silent):
+                self.waiting.append((candidate, spare.popleft()))
+            progress(len(self.asked) + len(self.waiting))
         answer = self.experiment.compile_base()
         again = trial_of(answer, {}, self.goal)
         if again.state != "ok" or changes(again, self.base):
@@ -242,38 +224,36 @@ class _Rank:
             )
 
     def _more(self, count: int) -> list[tuple[int, Options]]:
-        asked: list[tuple[int, Options]] = []
-        while self.waiting and len(asked) < count and not self._is_over():
-            number = self.waiting.popleft()
-            candidate, value = self.values[number]
-            asked.append((number, candidate.values[value]))
-            self.compiled += 1
-            self.under_way += 1
-        return asked
+        found: list[tuple[int, Options]] = []
+        while self.waiting and len(found) < count and not self._is_over():
+            candidate, value = self.waiting.popleft()
+            found.append((len(self.asked), candidate.values[value]))
+            self.asked.append((candidate, value))
+        return found
 
     def _is_over(self) -> bool:
-        if self.most is not None and self.compiled >= self.most:
+        if self.most is not None and len(self.asked) >= self.most:
             self.ended = f"after {counted(self.most, 'compilation')}"
         elif self.deadline is not None and time.monotonic() >= self.deadline:
             self.ended = "because the time was over"
         return bool(self.ended)
 
     def _made(self, answer: Answer) -> Trial:
-        candidate, value = self.values[answer.number]
+        candidate, value = self.asked[answer.number]
         return trial_of(answer, {candidate.option: value}, self.goal)
 
     def ranking(self, ended: str) -> Ranking:
         """The results so far: the largest effect first, equal ones in order of name."""
         effects = []
         for each in self.chosen.candidates:
-            if own := sorted(self._known(each.option), key=self._weight):
+            if own := sorted(self.known[each.option], key=lambda trial: (self._weight(trial), trial.number)):
                 changing = any(changes(trial, self.base) for trial in own)
                 named = each.option, each.type, each.base, each.functions
                 effects.append(Effect(*named, trials=tuple(own), changes=changing))
         effects.sort(key=lambda each: (not each.changes, *self._weight(each.best), each.option))
-        left = len(self.waiting) + self.under_way
-        more = self.chosen.not_tried, self.chosen.refused, self.compiled - self.under_way, ended, left
-        return Ranking(self.goal, self.base, self.read, tuple(effects), *more)
+        left = len(self.waiting) + self._under_way
+        chosen = self.chosen.not_tried, self.chosen.refused
+        return Ranking(self.goal, self.base, self.read, tuple(effects), *chosen, ended, left)
 
     def _weight(self, trial: Trial) -> tuple[object, ...]:
         """A sort key, less for a larger effect: by the goal, then by other figures, then by any change."""

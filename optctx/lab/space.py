@@ -111,9 +111,15 @@ class Space:
         for name in names:
             if names.count(name) > 1:
                 raise OptctxError(f"option {shown(name)} is set twice; write all its values in one --try")
-        space = cls(tuple(dimensions))
-        space.check(image)
-        return space
+        targets: dict[str, str] = {}
+        for each in dimensions:
+            _check(each, image)
+            target = registry(image)[each.name].alias_of or each.name
+            if targets.setdefault(target, each.name) != each.name:
+                raise OptctxError(
+                    f"{targets[target]!r} and {each.name!r} are the same option; take one of them out"
+                )
+        return cls(tuple(dimensions))
 
     @property
     def count(self) -> int:
@@ -123,18 +129,6 @@ class Space:
     @property
     def names(self) -> list[str]:
         return [each.name for each in self.dimensions]
-
-    def check(self, image: Image | None = None) -> None:
-        """Raise OptctxError for the first dimension that LLVM's options do not allow."""
-        for each in self.dimensions:
-            _check(each, image)
-        targets: dict[str, str] = {}
-        for each in self.dimensions:
-            target = registry(image)[each.name].alias_of or each.name
-            if targets.setdefault(target, each.name) != each.name:
-                raise OptctxError(
-                    f"{targets[target]!r} and {each.name!r} are the same option; take one of them out"
-                )
 
     def points(self) -> list[dict[str, Value]]:
         """Every point; the last dimension changes fastest."""

@@ -2,37 +2,33 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from itertools import islice
 
-from optctx import OptionContext
 from optctx.compiling import Job
 from optctx.errors import EndedEarlyError, Interrupted, OptctxError
-from optctx.lab.experiment import BASE, Experiment, Options, Plan, make_plan
+from optctx.lab.experiment import BASE, Experiment, Options, make_plan
 from optctx.lab.outcome import Answer, Limits, trial_of
 from optctx.lab.space import DEFAULT, Space, Value, overrides_of, parse_space
 from optctx.lab.trial import Goal, Trial, goal_named
 
 # Each takes 10 KB and some milliseconds: in total a gigabyte, and minutes to hours.
 MOST_TRIALS = 100_000
-_SIZES_SHOWN = 10  # dimensions, in a message
 
 
 def sweep(
     job: Job,
-    space: Space | Sequence[str],
+    space: Sequence[str],
     *,
     by: str = "size",
     verify: bool = False,
     baseline: bool = False,
     limits: Limits = Limits(),  # noqa: B008  frozen
-    on_trial: Callable[[Trial], None] = lambda trial: None,
+    on_trial: Callable[[Trial, int], None] = lambda trial, total: None,
     printed: Counter[str] | None = None,
-    progress: Callable[[int], None] = lambda total: None,
 ) -> list[Trial]:
     """Compile a job to objects under every combination of option values.
 
@@ -46,18 +42,18 @@ def sweep(
 
     Args:
         job: What to compile. Its `options` and `emit` are ignored.
-        space: The options to vary, as `parse_space` makes it or reads it: `["unroll-count=1,2,4"]`.
-        by: What trials are compared by: "size" (bytes of the object), "instructions" (of
-            IR) or "compile-time" (seconds), with ":max" if larger is better.
+        space: The options to vary, such as `["unroll-count=1,2,4"]`.
+        by: What trials are compared by: "size" (bytes of the object), "instructions" (of IR) or
+            "compile-time" (seconds), with ":max" if larger is better.
         verify: Compile each combination once more in a fresh process with process-wide options, and compare.
             That happens in batches, so it does not disturb the times of the trials. Combinations that timed
             out are not verified. If a fresh process cannot compile, the trial's `difference` says why, and
             its `agrees` stays None.
         baseline: Begin with a trial in which no option of the space is set. Its number is -1.
         limits: What compilations may take, and how many run at once.
-        on_trial: Called on this thread with each trial as soon as it ends. The baseline is left out.
+        on_trial: Called on this thread with each trial as it ends, and with how many there will be. The
+            baseline is left out.
         printed: Counts each line that LLVM prints, except in combinations that crash or time out.
-        progress: Called after each compilation and each verification with the number of them.
 
     Returns:
         The trials by their number, which is the place in the grid.
@@ -70,46 +66,27 @@ def sweep(
         Interrupted: Ctrl-C, a KeyboardInterrupt. Its `partial` has the trials that have ended.
         EndedEarlyError: The helper process is killed; also with a `partial`.
     """
-    with Experiment() as experiment:  # it starts while the settings are judged
-        if isinstance(space, Space):
-            space.check(job.image)
-        else:
-            space = parse_space(space, image=job.image)
-        _check_count(space)
-        goal, base = goal_named(by), OptionContext(image=job.image)
-        plan = make_plan(job, limits, base)
-        run = _Sweep(plan, goal, space, space.points(), Counter() if printed is None else printed)
+    varied, goal = parse_space(space, job.image), goal_named(by)
+    if varied.count > MOST_TRIALS:
+        raise OptctxError(
+            f"cannot compile {varied.count:,} combinations, the limit is {MOST_TRIALS:,}; give fewer values"
+        )
+    run = _Sweep(goal, varied, varied.points(), Counter() if printed is None else printed)
+    with Experiment(make_plan(job, limits)) as experiment:
         try:
-            run.go(experiment, baseline, base if verify else None, on_trial, progress)
+            run.go(experiment, baseline, verify, on_trial)
         except KeyboardInterrupt:
             raise Interrupted(run.found()) from None
         except EndedEarlyError as error:
             error.partial = run.found()
             raise
-        return run.found()
-
-
-def _check_count(space: Space) -> None:
-    """Raise OptctxError if there are too many points."""
-    if space.count > MOST_TRIALS:
-        sizes = " x ".join(str(each.values.count) for each in space.dimensions[:_SIZES_SHOWN])
-        more = " x ..." if len(space.dimensions) > _SIZES_SHOWN else ""
-        raise OptctxError(
-            f"cannot compile {_number(space.count)} combinations ({sizes}{more}), the limit is "
-            f"{MOST_TRIALS:,}; give fewer values"
-        )
-
-
-def _number(count: float) -> str:
-    """In full, or as a power of ten if it is long."""
-    return f"{int(count):,}" if count < 10**15 else f"more than 10^{int(math.log10(count))}"
+    return run.found()
 
 
 @dataclass
 class _Sweep:
     """What each number of a trial stands for, and the trials that have ended, by number."""
 
-    plan: Plan
     goal: Goal
     space: Space
     grid: list[dict[str, Value]]
@@ -117,36 +94,22 @@ class _Sweep:
     ended: dict[int, Trial] = field(default_factory=dict)
 
     def go(
-        self,
-        experiment: Experiment,
-        baseline: bool,
-        verify: OptionContext | None,
-        on_trial: Callable[[Trial], None],
-        progress: Callable[[int], None],
+        self, experiment: Experiment, baseline: bool, verify: bool, on_trial: Callable[[Trial, int], None]
     ) -> None:
         """Compile the grid."""
-        experiment.prepare(self.plan)
         base = experiment.compile_base()
         if baseline:
             self.ended[BASE] = self._trial(base)
-        steps = len(self.grid) * (1 if verify is None else 2)
         waiting = iter(range(len(self.grid)))
-
-        def made(answer: Answer) -> Trial:
-            progress(steps)
-            if answer.state in ("ok", "failed"):
-                self.printed.update(answer.printed)
-            return self._trial(answer)
 
         def more(count: int) -> list[tuple[int, Options]]:
             return [(number, overrides_of(self.options(number))) for number in islice(waiting, count)]
 
-        with closing(experiment.trials(more, made, verify)) as found:
-            for trial in found:
-                if verify is not None:
-                    progress(steps)
+        compiled = experiment.verified if verify else experiment.all
+        with closing(compiled(more, self._made)) as trials:
+            for trial in trials:
                 self.ended[trial.number] = trial
-                on_trial(trial)
+                on_trial(trial, len(self.grid))
 
     def found(self) -> list[Trial]:
         """What there is so far, in order."""
@@ -156,6 +119,11 @@ class _Sweep:
         """What a trial sets."""
         point = dict.fromkeys(self.space.names, DEFAULT) if number == BASE else self.grid[number]
         return {name: str(value) for name, value in point.items()}
+
+    def _made(self, answer: Answer) -> Trial:
+        if answer.state in ("ok", "failed"):
+            self.printed.update(answer.printed)
+        return self._trial(answer)
 
     def _trial(self, answer: Answer) -> Trial:
         return trial_of(answer, self.options(answer.number), self.goal)

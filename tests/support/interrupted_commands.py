@@ -9,7 +9,7 @@ import pathlib
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -50,9 +50,18 @@ class Ended:
         return json.loads(self.out)
 
 
-@contextlib.contextmanager
-def running(arguments: Sequence[str], folder: pathlib.Path) -> Iterator[subprocess.Popen[str]]:
-    """The command, once it has begun: in a session of its own, with temporary files in `folder`/temporary."""
+def interrupted(
+    arguments: Sequence[str],
+    folder: pathlib.Path,
+    when: Callable[[subprocess.Popen[str]], object],
+    number: int = signal.SIGINT,
+    *,
+    times: int = 1,
+) -> Ended:
+    """The command, whose whole group gets a signal when it has begun and `when` has returned.
+
+    It runs in a session of its own, with temporary files in `folder`/temporary, and leaves nothing behind.
+    """
     temporary = folder / "temporary"
     temporary.mkdir(exist_ok=True)
     reading, writing = os.pipe()
@@ -70,33 +79,16 @@ def running(arguments: Sequence[str], folder: pathlib.Path) -> Iterator[subproce
         assert os.read(reading, 5) == b"begun"
         os.close(reading)
         try:
-            yield process
+            when(process)
+            for _ in range(times):  # `timeout` tells the process, then its group
+                os.killpg(process.pid, number)
+            out, err = process.communicate(timeout=SECONDS)
+            wait_for(lambda: not of_session(process.pid))
         finally:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
-
-
-def interrupted(
-    arguments: Sequence[str],
-    folder: pathlib.Path,
-    when: Callable[[subprocess.Popen[str]], object],
-    number: int = signal.SIGINT,
-    *,
-    times: int = 1,
-) -> Ended:
-    """The command, whose whole group gets a signal when `when` has returned. It leaves nothing behind."""
-    with running(arguments, folder) as process:
-        when(process)
-        for _ in range(times):  # `timeout` tells the process, then its group
-            os.killpg(process.pid, number)
-        out, err = process.communicate(timeout=SECONDS)
-        wait_for(lambda: not of_session(process.pid))
-    assert list((folder / "temporary").iterdir()) == []
+    assert list(temporary.iterdir()) == []
     return Ended(process.returncode, out, err)
 
 
 STATUS: dict[int, int] = {signal.SIGINT: 130, signal.SIGTERM: 143}
-
-
-def moments(count: int, most: float) -> list[float]:
-    return [0.02 + most * place / count for place in range(count)]

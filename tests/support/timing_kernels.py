@@ -36,33 +36,6 @@ end:
 
 SUM = loop("%v = add i32 %e, 0")
 
-# Reads a table of its own: code of the default model has its address in 32 bits.
-HASH = """
-@table = internal constant [8 x i64] [i64 11, i64 -22, i64 33, i64 -44, i64 55, i64 -66, i64 77, i64 -88]
-define i64 @hash(ptr %bytes, i64 %n) {
-entry:
-  br label %loop
-loop:
-  %i = phi i64 [ 0, %entry ], [ %next, %loop ]
-  %h = phi i64 [ 14695981039346656037, %entry ], [ %mixed, %loop ]
-  %p = getelementptr i8, ptr %bytes, i64 %i
-  %b = load i8, ptr %p
-  %wide = zext i8 %b to i64
-  %xor = xor i64 %h, %wide
-  %low = and i64 %xor, 7
-  %q = getelementptr [8 x i64], ptr @table, i64 0, i64 %low
-  %salt = load i64, ptr %q
-  %salted = add i64 %xor, %salt
-  %mixed = mul i64 %salted, 1099511628211
-  %next = add i64 %i, 1
-  %more = icmp slt i64 %next, %n
-  br i1 %more, label %loop, label %end
-end:
-  ret i64 %mixed
-}
-"""
-
-
 TOTAL = """
 from array import array
 
@@ -70,10 +43,6 @@ def arguments():
     return array("i", range(-50, LENGTH - 50)), LENGTH
 """
 AT_ONCE = "seconds = 1e-3\n"  # for a test in which no figure counts
-HASHED = """
-def arguments():
-    return bytearray(range(256)) * 2, 512
-"""
 
 
 def kernel_of(folder: pathlib.Path, ir: str, text: str) -> Kernel:

@@ -1,4 +1,4 @@
-"""What the tests of tuning share: modules, and studies cut short."""
+"""What the tests of tuning share: modules, searches, and what is kept of them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from optuna.storages import JournalStorage
 from optuna.storages.journal import JournalFileBackend
 from optuna.trial import TrialState
 
-from optctx import OptionContext
 from optctx.compiling import Job
 from optctx.lab.timing import Kernel, find_kernel, harness_of
 from optctx.lab.tuning import Command, Limits, RunTime, Search, Space, Tuned, parse_space, tune
@@ -31,10 +30,6 @@ def told(study: Tuned) -> list[tuple[Any, ...]]:
     return [(trial.number, dict(trial.options), trial.state, trial.figure) for trial in study.trials]
 
 
-class StopError(Exception):
-    """Ends a search from inside."""
-
-
 def tuned(job: Job, space: Space, by: str | RunTime | Command = "size", **settings: Any) -> Tuned:
     """What a search finds, whose settings are given one by one."""
 
@@ -43,23 +38,6 @@ def tuned(job: Job, space: Space, by: str | RunTime | Command = "size", **settin
         return record(**{name: settings.pop(name) for name in names})
 
     return tune(job, space, by, taken(Search), limits=taken(Limits), **settings)
-
-
-def cut_short(after: int, **arguments: Any) -> None:
-    """A search that ends by an exception after so many trials."""
-    left = after
-
-    def count(trial: object, total: object) -> None:
-        nonlocal left
-        left -= 1
-        if not left:
-            raise StopError
-
-    try:
-        tuned(on_trial=count, **arguments)
-    except StopError:
-        return
-    raise AssertionError("it ended by itself")
 
 
 # Sums of floats come out otherwise where vectors add them in another order.
@@ -97,24 +75,6 @@ def sum_of_floats(folder: pathlib.Path, more: str = LOOSE, seconds: float = 0.1)
     file = folder / "sum_harness.py"
     file.write_text(f"{HARNESS}{more}seconds = {seconds}\n")
     return find_kernel(KERNEL, harness_of(str(file)), "sum.ll")
-
-
-def tuned_by_time(folder: pathlib.Path, **settings: Any) -> Tuned:
-    """Search by run time, with a certain gain.
-
-    One addition after the other, as the base has them, is several times slower than four beside each other.
-    """
-    objective = RunTime(kernel=sum_of_floats(folder, seconds=1.0))
-    space = parse_space(["force-vector-width=1,4", "unroll-count=1,2"])
-    with OptionContext(force_vector_width=1, unroll_count=1, force_vector_interleave=1):
-        study = tuned(KERNEL, space, objective, **settings)
-    assert study.best is not None
-    assert study.best.options["force-vector-width"] == "4"
-    assert study.minimised is not None
-    assert study.minimised["force-vector-width"] == "4"
-    assert study.confirmation is not None
-    assert study.confirmation["second"]["low"] > 1
-    return study
 
 
 def kept(file: pathlib.Path, name: str = "optctx") -> int:

@@ -13,7 +13,6 @@ from optctx.errors import OptctxError, UntrustedOptionError, shown
 from optctx.lab.command.inputs import read_input
 from optctx.lab.llc import target_of
 from optctx.lab.settings import argument, setting
-from optctx.process import option_name
 from optctx.toml import read_toml
 
 PASSES = "default<O3>"
@@ -101,17 +100,12 @@ class Base:
         read = partial(OptionContext.from_args, image=image)
         words, loaded = self._words(read), []
         if self.load is not None:
-            loaded = self._loaded(partial(OptionContext.load, self.load, image=image)).args()
-            loaded = [each for each in loaded if option_name(each) not in words]
-        return read([*loaded, *words.values()])
-
-    @staticmethod
-    def _loaded(load: Callable[[], OptionContext]) -> OptionContext:
-        try:
-            return load()
-        except UntrustedOptionError as error:
-            words = str(error).partition("; leave it out")[0]
-            raise OptctxError(f"{words}; leave it out of the file, or give it with --set") from None
+            try:
+                loaded = OptionContext.load(self.load, image=image).args()
+            except UntrustedOptionError as error:
+                why = str(error).partition("; leave it out")[0]
+                raise OptctxError(f"{why}; leave it out of the file, or give it with --set") from None
+        return read([*loaded, *words.values()])  # the last one counts
 
     def pipeline(self) -> str | None:
         """The pipeline in the file of `--load`, if it has one. Raises OptctxError for another file."""

@@ -40,7 +40,7 @@ _ONE = 1.0  # seconds in which further signals are one with the first: `timeout`
 _AGAIN = 0.005  # seconds after which an exception that was swallowed comes again
 
 
-DONE, FAILED, WRONG = range(3)
+DONE, WRONG = 0, 2
 
 
 def main(argv: Sequence[str] | None = None) -> int:

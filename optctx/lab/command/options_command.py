@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import fnmatch
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -67,8 +67,9 @@ def run(given: Arguments) -> None:
         return
     if _is_whole(given, chosen):
         _print_one(chosen.options[0])
-    else:
-        _print_list(chosen)
+        return
+    rows = [(each.name, each.type, text(each.value), each.scope, each.help) for each in chosen.options]
+    show(Table(("name", "type", "value", "scope", "help"), rows))
 
 
 def _facts(llvm: str) -> Facts:
@@ -83,7 +84,10 @@ def _chosen(given: Arguments, *found: Facts) -> list[Facts]:
     whole = any(_is_whole(given, each) for each in found)
     chosen = [each.only(lambda option: _matches(option, given, whole)) for each in found]
     if not any(each.options for each in chosen):
-        raise _no_match(found[-1], given)
+        among = f" with --read-by {shown(given.read_by)}" if given.read_by else ""
+        near = nearest(given.name.strip("-*"), [option.name for option in found[-1].options])
+        hint = did_you_mean(near) or "`optctx options` shows every option"
+        raise OptctxError(f"no option matches {shown(given.name)}{among}; {hint}")
     return chosen
 
 
@@ -100,24 +104,11 @@ def _matches(option: OptionFacts, given: Arguments, whole: bool) -> bool:
     return given.read_by is None or any(given.read_by in function for function in option.read_by)
 
 
-def _no_match(found: Facts, given: Arguments) -> OptctxError:
-    among = f" with --read-by {shown(given.read_by)}" if given.read_by else ""
-    near = did_you_mean(nearest(given.name.strip("-*"), [option.name for option in found.options]))
-    hint = near or "`optctx options` shows every option"
-    return OptctxError(f"no option matches {shown(given.name)}{among}; {hint}")
-
-
 def _text(value: Any) -> str:
     """What a field of an option holds, on one line."""
     if isinstance(value, (tuple, dict)):
         return "; ".join(value)
     return value if isinstance(value, str) else text(value)
-
-
-def _print_list(found: Facts) -> None:
-    headings = ("name", "type", "value", "scope", "help")
-    rows = [(each.name, each.type, text(each.value), each.scope, each.help) for each in found.options]
-    show(Table(headings, rows))
 
 
 def _print_one(option: OptionFacts) -> None:
@@ -149,16 +140,10 @@ def _print_difference(form: str, old: Facts, new: Facts) -> None:
     names = {"added": sorted(after.keys() - before.keys()), "removed": sorted(before.keys() - after.keys())}
     totals = {"names in both": len(both), **{what: len(each) for what, each in names.items()}}
     totals |= sorted(Counter(change["what"] for change in changes).items())
-    rows = [tuple(change.values()) for change in changes]
-    headings = ("option", "change", "old", "new")
     sides = {"old": old, "new": new}
-
-    def data() -> Mapping[str, object]:
-        about = ("library", "build_id", "llvm", "llvmlite")
-        named = {side: {name: getattr(each, name) for name in about} for side, each in sides.items()}
-        return {**named, "totals": totals, **names, "changes": changes}
-
-    if printed(form, data):
+    about = ("library", "build_id", "llvm", "llvmlite")
+    named = {side: {name: getattr(each, name) for name in about} for side, each in sides.items()}
+    if printed(form, lambda: {**named, "totals": totals, **names, "changes": changes}):
         return
     for side, each in sides.items():
         say(f"{side}: {each.title}, {len(each.options):,} names")
@@ -166,9 +151,9 @@ def _print_difference(form: str, old: Facts, new: Facts) -> None:
     show(Table(("change", "options"), [(what, f"{n:,}") for what, n in totals.items()]))
     for what, listed in names.items():
         say("", f"{what}: {', '.join(listed) or 'none'}")
-    if rows := [row for row in rows if row[1] != "read by"]:
+    if rows := [(*change.values(),) for change in changes if change["what"] != "read by"]:
         say("")
-        show(Table(headings, rows))
+        show(Table(("option", "change", "old", "new"), rows))
 
 
 def _changes(old: OptionFacts, new: OptionFacts) -> Iterator[dict[str, str]]:

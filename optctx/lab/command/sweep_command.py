@@ -19,7 +19,7 @@ from optctx.lab.command.groups import Base, File, Input, Out, Try
 from optctx.lab.command.inputs import note_skipped
 from optctx.lab.outcome import Limits
 from optctx.lab.settings import group, setting
-from optctx.lab.space import overrides_of, parse_space
+from optctx.lab.space import overrides_of
 from optctx.lab.sweep import sweep
 from optctx.lab.tables import best_text, change_text, ends_of, settings_text, trial_table
 from optctx.lab.trial import Goal, Trial, goal_named
@@ -58,9 +58,7 @@ def run(given: Arguments) -> int:
     """
     out, goal = given.out, goal_named(given.own.by)
     read = given.input.under(given.base)
-    image = read.image
-    with given.base.context(image):
-        space = parse_space(given.varied.tries, image)
+    with given.base.context(read.image):
         job = read.job(given.file)
         skipped = note_skipped(given.file, job)
         lines: Counter[str] = Counter()
@@ -72,12 +70,12 @@ def run(given: Arguments) -> int:
         with partly(so_far), progress_bar() as step:
             trials = sweep(
                 job,
-                space,
+                given.varied.tries,
                 **vars(given.own),
                 limits=given.limits,
-                baseline=bool(space.names) and out.format == "table",
+                baseline=bool(given.varied.tries) and out.format == "table",
                 printed=lines,
-                progress=step,
+                on_trial=lambda trial, total: step(total),
             )
     print_trials(trials, out, goal, lines)
     if not skipped and len({(trial.state, trial.digest) for trial in trials}) <= 1:

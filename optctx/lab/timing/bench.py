@@ -112,12 +112,12 @@ class Measurement:
 class Confirmation:
     """A second measurement of one candidate, in other processes and another order.
 
-    `gain`: both intervals are above 1, and the second above its noise. `second` is the one to announce: the
-    first may have been picked because it was high. None if it could not be taken, which `error` explains.
+    `gain`: its interval is above 1 and above its noise, as that of the first one was. `second` is the one to
+    announce: the first may have been picked because it was high. None if it could not be taken, which `error`
+    explains.
     """
 
     gain: bool
-    first: Interval
     second: Interval | None
     noise: Interval
     error: str = ""
@@ -184,15 +184,12 @@ class Bench:
         timed = {name: Timing("ok", "", seconds[name], ratios[name]) for name in right}
         return Measurement(seconds[BASE], ratios[AGAIN], {**found, **timed})
 
-    def confirm(self, candidate: bytes, first: Interval) -> Confirmation:
-        """Measure one candidate again, at 99 %, in new processes and another order.
-
-        `first` is its ratio in the measurement from which it was picked.
-        """
+    def confirm(self, candidate: bytes) -> Confirmation:
+        """Measure a candidate that was `faster` again, at 99 %, in new processes and another order."""
         found = self.measure({"candidate": candidate}, 0.99)
         timing = found.candidates["candidate"]
-        gain = timing.ratio is not None and first.low > 1 and is_gain(timing.ratio, found.noise)
-        return Confirmation(gain, first, timing.ratio, found.noise, timing.error)
+        gain = timing.ratio is not None and is_gain(timing.ratio, found.noise)
+        return Confirmation(gain, timing.ratio, found.noise, timing.error)
 
     def _sample(self, candidates: Mapping[str, bytes]) -> dict[str, float] | Timing:
         """Run a round. Return the ratios to the base, and its own figure under ""; or how the round ended."""
@@ -261,6 +258,8 @@ class Measuring:
 
 def harness_of(file: str) -> Harness:
     """What a harness says, run in a child. Raises OptctxError for one that cannot be used."""
+    if not os.path.exists(file):
+        raise OptctxError(f"cannot use the harness {shown(file)}: there is no such file")
     found = run(read_harness, os.path.abspath(file), gives=Harness, seconds=_SETTLING)
     if isinstance(found, Timing):
         named = "" if found.state == "failed" else f"cannot use the harness {shown(file)}: "

@@ -121,10 +121,9 @@ def compare_settings(
     ]
     try:
         for name in found.faster():
-            place, ratio = int(name), found.candidates[name].ratio
-            assert ratio is not None
+            place = int(name)
             progress(f"confirming {' '.join(sets[place])}")
-            again = bench.confirm(candidates[name], ratio)
+            again = bench.confirm(candidates[name])
             verdict = "faster, confirmed" if again.gain else "faster once, not confirmed"
             rows[place] = replace(rows[place], verdict=verdict, confirmation=again)
     except KeyboardInterrupt:

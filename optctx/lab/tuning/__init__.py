@@ -1,23 +1,17 @@
 """Search spaces of option values for the best compilation. Needs Optuna (`optctx[tune]`)."""
 
 from optctx.lab.outcome import Limits
-from optctx.lab.space import Choices, Dimension, Integers, Space, parse_space
-from optctx.lab.trial import Goal, Trial
+from optctx.lab.space import Space, parse_space
 from optctx.lab.tuning.objectives import Command, RunTime
 from optctx.lab.tuning.propose import propose
 from optctx.lab.tuning.tuning import Search, Tuned, tune
 
 __all__ = [
-    "Choices",
     "Command",
-    "Dimension",
-    "Goal",
-    "Integers",
     "Limits",
     "RunTime",
     "Search",
     "Space",
-    "Trial",
     "Tuned",
     "parse_space",
     "propose",

@@ -11,13 +11,13 @@ from typing import Any
 
 from optctx.compiling import Job
 from optctx.errors import Interrupted
-from optctx.lab.experiment import BASE, Experiment, Options, Plan
+from optctx.lab.experiment import Experiment, Plan
 from optctx.lab.outcome import Answer, Limits, trial_of
 from optctx.lab.reduce import reduce_options
 from optctx.lab.space import overrides_of
-from optctx.lab.timing.bench import Interval, is_gain
+from optctx.lab.timing.bench import is_gain
 from optctx.lab.trial import Goal, Trial
-from optctx.lab.tuning.objectives import Found, Measured, RunTime, interval_of
+from optctx.lab.tuning.objectives import Measured, RunTime, interval_of
 
 _CONFIRMED = 3  # trials that are checked again, until one is a gain
 _SAME = 0.99  # the ratio, and the end of its interval, of what is as fast
@@ -32,19 +32,18 @@ class Assessor(Experiment):
     """
 
     def __init__(self, plan: Plan, goal: Goal, measured: Measured | None) -> None:
-        super().__init__()
-        self.plan, self.goal, self.measured = plan, goal, measured
+        super().__init__(plan)
+        self.goal, self.measured = goal, measured
         self.confirmation: dict[str, Any] | None = None
         self.fewest: dict[str, str] | None = None
         self._base_code = b""
-        self._found: dict[str, Found] = {}  # by digest
+        self._found: dict[str, Trial] = {}  # by digest
 
     def begin(self) -> tuple[Answer, Trial]:
         """Compile with no option of the space set, and measure that. The trial may have no figure.
 
-        Raises OptctxError for what LLVM does not take at all, and for a base that cannot be measured.
+        Raises OptctxError for a base that cannot be measured.
         """
-        self.prepare(self.plan)
         answer = self.compile_base()
         self._base_code = answer.code
         (trial,) = self.assessed([({}, answer)])
@@ -54,9 +53,7 @@ class Assessor(Experiment):
         """Take what trials of an earlier run gave: their objects are not run again."""
         for trial in trials:
             if trial.digest:
-                times = {name: each for name, each in trial.attributes.items() if name == "time"}
-                found = Found(trial.state, trial.figure, trial.error, times)
-                self._found.setdefault(trial.digest, found)
+                self._found.setdefault(trial.digest, trial)
 
     def assessed(self, compiled: Sequence[tuple[Mapping[str, str], Answer]]) -> list[Trial]:
         """The trials of options and what they compiled to, in their order."""
@@ -81,15 +78,15 @@ class Assessor(Experiment):
             state=found.state,
             figure=found.figure,
             error=found.error,
-            attributes={**trial.attributes, **found.attributes},
+            attributes={**found.attributes, **trial.attributes},
         )
 
     # The end of a search
 
     def confirm(self, trials: Iterable[Trial], objective: RunTime) -> None:
         """Check the best run times again, until one is a gain without doubt."""
-        for trial, first in _fastest(trials)[:_CONFIRMED]:
-            options, answer = None, self._compile(overrides_of(trial.options))
+        for trial in _fastest(trials)[:_CONFIRMED]:
+            options, answer = None, self.compile(overrides_of(trial.options))
             if answer.state == "ok":  # it may take too long this time
                 best = answer.code
 
@@ -97,8 +94,8 @@ class Assessor(Experiment):
                     return _is_as_fast(objective.measure(best, {one.digest: one.code})[one.digest])
 
                 options = self._reduced(trial, answer, keeps)
-                answer = self._compile(options)
-            found = objective.confirm(self._base_code, answer.code, first)
+                answer = self.compile(options)
+            found = objective.confirm(self._base_code, answer.code)
             if self.confirmation is None or found.gain:
                 self.confirmation = {"trial": trial.number, **asdict(found), "text": str(found)}
             if found.gain:
@@ -112,7 +109,7 @@ class Assessor(Experiment):
             (trial,) = self.assessed([({}, answer)])
             return trial.figure is not None and not self.goal.better(best, trial)
 
-        answer = self._compile(overrides_of(best.options))
+        answer = self.compile(overrides_of(best.options))
         self.fewest = self._reduced(best, answer, is_as_good)
 
     def _reduced(self, trial: Trial, whole: Answer, is_good: Callable[[Answer], bool]) -> dict[str, str]:
@@ -124,7 +121,7 @@ class Assessor(Experiment):
         options = overrides_of(trial.options)
 
         def keeps(job: Job) -> bool:
-            answer = self._compile(_as_options(job.options))
+            answer = self.compile(_as_options(job.options))
             return answer.state == "ok" and (answer.digest == whole.digest or is_good(answer))
 
         if whole.state != "ok" or not options:
@@ -137,23 +134,18 @@ class Assessor(Experiment):
             raise KeyboardInterrupt from None
         return _as_options(reduced.job.options)
 
-    def _compile(self, options: Options) -> Answer:
-        self.ask([(BASE, options)])
-        (answer,) = self.answers()
-        return answer
 
-
-def _fastest(trials: Iterable[Trial]) -> list[tuple[Trial, Interval]]:
+def _fastest(trials: Iterable[Trial]) -> list[Trial]:
     """Trials whose ratios are above 1 and above the noise, the fastest first; of equal objects one."""
-    found: dict[str, tuple[Trial, Interval]] = {}
+    found: dict[str, Trial] = {}
     for trial in trials:
         ratio, noise = (interval_of(trial.attributes, name) for name in ("ratio", "noise"))
         if trial.state == "ok" and ratio and noise and is_gain(ratio, noise):
-            found.setdefault(trial.digest, (trial, ratio))
-    return sorted(found.values(), key=lambda each: each[0].figure or 0.0)
+            found.setdefault(trial.digest, trial)
+    return sorted(found.values(), key=lambda each: each.figure or 0.0)
 
 
-def _is_as_fast(found: Found) -> bool:
+def _is_as_fast(found: Trial) -> bool:
     """Whether a candidate that was measured beside the best one is no slower, but for what cannot be told."""
     ratio = interval_of(found.attributes, "ratio")
     return found.state == "ok" and ratio is not None and ratio.middle >= _SAME and ratio.low >= _SURELY

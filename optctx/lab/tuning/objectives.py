@@ -3,23 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from typing import Any, ClassVar
 
 from optctx.children.death import End
 from optctx.lab.program import NoNumberError, Program
 from optctx.lab.timing import Bench, Confirmation, Interval, Kernel, Timing
-from optctx.lab.trial import Direction, Goal
+from optctx.lab.trial import Direction, Goal, Trial
 
 
-@dataclass(frozen=True)
-class Found:
-    """What running a candidate gave. `figure`: None unless `state` is "ok"."""
-
-    state: End
-    figure: float | None = None
-    error: str = ""
-    attributes: Mapping[str, Any] = field(default_factory=dict)
+def found(state: End, figure: float | None = None, error: str = "", **more: Any) -> Trial:
+    """What running a candidate gave, as a trial of no options."""
+    return Trial(0, {}, state, figure, error=error, attributes=more)
 
 
 @dataclass(frozen=True)
@@ -31,7 +26,7 @@ class RunTime:
     The seconds of the harness are for eight candidates, which are timed together.
     """
 
-    kernel: Kernel = Kernel("main")  # noqa: RUF009  frozen
+    kernel: Kernel
     goal: ClassVar[Goal] = Goal("time", "times the base", confirmed=True)
 
     @property
@@ -39,21 +34,22 @@ class RunTime:
         """All that its figures depend on, for a study that goes on."""
         return self.kernel.identity
 
-    def measure(self, base: bytes, candidates: Mapping[str, bytes]) -> dict[str, Found]:
+    def measure(self, base: bytes, candidates: Mapping[str, bytes]) -> dict[str, Trial]:
         """Time candidates beside a base. Raises OptctxError if the base cannot be run."""
-        found = Bench(base, self.kernel).measure(candidates)
-        return {name: self._found(timing, found.noise) for name, timing in found.candidates.items()}
+        times = Bench(base, self.kernel).measure(candidates)
+        return {name: _timed(timing, times.noise) for name, timing in times.candidates.items()}
 
-    def confirm(self, base: bytes, code: bytes, first: Interval) -> Confirmation:
-        """Check a candidate once more, whose ratio was `first`."""
-        return Bench(base, self.kernel).confirm(code, first)
+    def confirm(self, base: bytes, code: bytes) -> Confirmation:
+        """Check a candidate that was faster once more."""
+        return Bench(base, self.kernel).confirm(code)
 
-    def _found(self, timing: Timing, noise: Interval) -> Found:
-        if timing.ratio is None or timing.seconds is None:
-            return Found(timing.state, error=timing.error)
-        intervals = {"seconds": timing.seconds, "ratio": timing.ratio, "noise": noise}
-        times = {name: asdict(each) for name, each in intervals.items()}
-        return Found("ok", 1 / timing.ratio.middle, attributes={"time": times})
+
+def _timed(timing: Timing, noise: Interval) -> Trial:
+    if timing.ratio is None or timing.seconds is None:
+        return found(timing.state, error=timing.error)
+    intervals = {"seconds": timing.seconds, "ratio": timing.ratio, "noise": noise}
+    times = {name: asdict(each) for name, each in intervals.items()}
+    return found("ok", 1 / timing.ratio.middle, time=times)
 
 
 @dataclass(frozen=True)
@@ -80,15 +76,15 @@ class Command:
         """All that its figures depend on, for a study that goes on."""
         return self.command
 
-    def measure(self, base: bytes, candidates: Mapping[str, bytes]) -> dict[str, Found]:
+    def measure(self, base: bytes, candidates: Mapping[str, bytes]) -> dict[str, Trial]:
         """Run the command for each candidate. The base has no say."""
         return {name: self._one(code) for name, code in candidates.items()}
 
-    def _one(self, code: bytes) -> Found:
+    def _one(self, code: bytes) -> Trial:
         try:
-            return Found("ok", Program(self.command).number(code, self.timeout))
+            return found("ok", Program(self.command).number(code, self.timeout))
         except NoNumberError as error:
-            return Found(error.state, error=str(error))
+            return found(error.state, error=str(error))
 
 
 # What is run on this machine, while nothing is compiled.

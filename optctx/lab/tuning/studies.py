@@ -84,14 +84,11 @@ class Study:
 
         self.place = place
         self.own = _do(place, made)
-        kept = _do(place, lambda: self.own.user_attrs.get(_NAME))
-        where = f"cannot resume from the study {shown(name)} in {named(place)}"
-        if not isinstance(kept, dict):
-            raise OptctxError(f"{where}: optctx has not made it; name another storage")
+        kept = _do(place, lambda: self.own.user_attrs.get(_NAME, {}))
         if changed := [part for part in {**kept, **about} if kept.get(part) != about.get(part)]:
             raise OptctxError(
-                f"{where}: its trials differ in {' and '.join(changed[:10])}; repeat its arguments, or name "
-                "another storage"
+                f"cannot resume from the study {shown(name)} in {named(place)}: its trials differ in "
+                f"{' and '.join(changed)}; repeat its arguments, or name another storage"
             )
 
     def ask(self, space: Space) -> optuna.Trial:
@@ -134,12 +131,7 @@ class Study:
 
         states = TrialState.COMPLETE, TrialState.PRUNED
         found = _do(self.place, lambda: self.own.get_trials(deepcopy=False, states=states))
-        try:
-            return {trial.number: _kept(trial) for trial in found}
-        except (KeyError, TypeError):
-            raise OptctxError(
-                f"cannot resume from the study in {named(self.place)}: a trial is not of optctx"
-            ) from None
+        return {trial.number: _kept(trial) for trial in found}
 
     def begun(self) -> int:
         """How many trials there are, of every process."""

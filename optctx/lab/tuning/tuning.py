@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass, field, replace
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from optctx import OptionContext, registry
+from optctx import registry
 from optctx.compiling import Job
 from optctx.compiling.facts import build_id
 from optctx.errors import EndedEarlyError, Interrupted, OptctxError
@@ -113,7 +113,6 @@ class Tuned:
     base: Trial
     trials: tuple[Trial, ...]
     about: Mapping[str, Any]
-    seconds: float = 0.0  # wall time of this run
     compiled: int = 0
     ended: str = ""
     total: int | None = None
@@ -223,12 +222,11 @@ def tune(
         raise OptctxError("there is nothing to search: give options with --try NAME=VALUES")
     measured, goal = (None, goal_named(by)) if isinstance(by, str) else (by, by.goal)
     timed = goal.name == "compile-time"
-    limits = limits.within(search.seconds)
     options = registry(job.image)
     targets = {name: options[name].alias_of or name for name in space.names}
-    limits = replace(limits, jobs=1) if timed else limits
+    limits = replace(limits, jobs=1 if timed else limits.jobs, most=search.seconds)
     plan = replace(
-        make_plan(job, limits, OptionContext(image=job.image)),
+        make_plan(job, limits),
         output=measured is not None,
         noted=tuple(targets.values()),
         repeats=_REPEATS if timed else 1,
@@ -317,7 +315,6 @@ class _Run:
             base=base,
             trials=tuple(self.trials[number] for number in sorted(self.trials)),
             about=self.about,
-            seconds=time.monotonic() - self.started,
             compiled=self.compiled,
             ended=ended,
             total=self._total,

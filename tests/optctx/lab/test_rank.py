@@ -3,48 +3,44 @@
 from __future__ import annotations
 
 import dataclasses
-import hashlib
 import itertools
-import os
 import pathlib
-import signal
 import sys
-import time
-from collections.abc import Iterator
 from types import SimpleNamespace
 
 import pytest
 
 import optctx.lab
-from optctx import Interrupted, OptionContext, registry
+from optctx import OptionContext, registry
 from optctx.compiling import FreshProcess, Job
-from optctx.errors import OptctxError, OptionValueError, UnknownOptionError
+from optctx.errors import OptctxError, OptionValueError
 from optctx.lab.candidates import values_within_type
 from optctx.lab.command.main import main
-from optctx.lab.experiment import Experiment, More
-from optctx.lab.outcome import Answer, Limits
 from optctx.lab.rank import Effect, Ranking, rank
-from tests.support.endless import LIST, SCALED, endless
 from tests.support.ir_texts import COUNTED, SCALE, X86
-from tests.support.processes import too_long, wait_for
-from tests.support.rows import rows
-from tests.support.scopes import process_state
 
 KERNEL = (pathlib.Path(__file__).parents[3] / "examples" / "kernel.ll").read_text()
 JOB = Job(KERNEL, triple=X86)
 SMALL = Job(SCALE, triple=X86)
-# Read by -O3; the first three matter to these loops, the fourth does not, the last has no values to guess.
+# Read by -O3; the first three matter to these loops.
 MATTER = ["unroll-count", "force-vector-width", "unroll-runtime"]
-CHOSEN = [*MATTER, "licm-mssa-optimization-cap", "force-attribute"]
 VALUES = ["unroll-count=2,8", "force-vector-width=3,1"]  # no 3 lanes: LLVM asserts
-# None that makes the code explode, and may or may not take too long.
-PATTERNS = ["optimize-*", "x86-*"]
+# One that does not matter, and one that LLVM dies of with the first value.
+SPARED, FRAGILE = "licm-mssa-optimization-cap", "tail-dup-placement-penalty"
+PATTERNS = ["slp-vectorize-hor*", "-max-jump-table-size", "opt-bisect-limit", "view-isel-dags"]
+NOT_TRIED = {
+    "force-attribute": "no values can be guessed for type list",
+    "view-isel-dags": "it opens windows",
+    "max-jump-table-size": "LLVM did not read it",
+    "opt-bisect-limit": "it cannot be scoped, so its reads are not seen",
+}
 STEPS: list[int] = []
 
 
 @pytest.fixture(scope="module")
 def ranking() -> Ranking:
-    return rank(JOB, only=CHOSEN, values=VALUES, progress=STEPS.append)
+    only = [*MATTER, SPARED, FRAGILE, "force-attribute", *PATTERNS]
+    return rank(JOB, only=only, values=VALUES, progress=STEPS.append)
 
 
 def effect_of(ranking: Ranking, name: str) -> Effect:
@@ -53,21 +49,34 @@ def effect_of(ranking: Ranking, name: str) -> Effect:
 
 
 def test_options_that_matter_are_found_and_one_that_does_not_is_not(ranking: Ranking) -> None:
-    assert {effect.option for effect in ranking.changing} == {*MATTER}
-    spared = effect_of(ranking, "licm-mssa-optimization-cap")
+    changing = {effect.option for effect in ranking.changing}
+    assert {*MATTER} <= changing
+    spared = effect_of(ranking, SPARED)
     assert {trial.digest for trial in spared.trials} == {ranking.base.digest}
     assert ranking.read > 400
     assert all(effect.functions for effect in ranking.effects)
-    (left,) = ranking.not_tried
-    assert (left.option, left.type) == ("force-attribute", "list")
-    ((effect, trial),) = ranking.dead
-    assert (effect.option, effect.value) == ("force-vector-width", "1")
-    assert (trial.options, trial.state) == ({"force-vector-width": "3"}, "crashed")
+    names = {effect.option for effect in ranking.effects}
+    assert names == {*MATTER, SPARED, FRAGILE, "slp-vectorize-hor", "slp-vectorize-hor-store"}
+    assert {left.option: left.reason for left in ranking.not_tried} == NOT_TRIED
     count = len(ranking.trials)
-    assert [count] * count == STEPS
+    assert len(STEPS) == STEPS[-1] == count
     assert ranking.summary() == [
-        f"{ranking.read} read, 4 tried, 3 change the output, 1 not tried; {count} values, 1 crashed"
+        f"{ranking.read} read, 7 tried, {len(changing)} change the output, 4 not tried; "
+        f"{count} values, 2 crashed"
     ]
+
+
+def test_what_is_given_is_all_tried_and_otherwise_one_value_and_another_if_llvm_dies(
+    ranking: Ranking,
+) -> None:
+    tried = {
+        each.option: sorted(trial.options[each.option] for trial in each.trials) for each in ranking.effects
+    }
+    assert (tried[MATTER[0]], tried[MATTER[1]]) == (["2", "8"], ["1", "3"])
+    assert (tried[SPARED], tried[FRAGILE]) == (["0"], ["0", "1"])
+    dead = {effect.option: (trial.options, trial.state, effect.value) for effect, trial in ranking.dead}
+    assert dead.keys() == {MATTER[1], FRAGILE}
+    assert dead[MATTER[1]] == ({MATTER[1]: "3"}, "crashed", "1")
 
 
 def test_the_ranking_is_what_single_fresh_processes_say(ranking: Ranking, fresh: FreshProcess) -> None:
@@ -83,7 +92,7 @@ def test_the_ranking_is_what_single_fresh_processes_say(ranking: Ranking, fresh:
     assert list(sizes) == sorted(sizes, key=lambda name: -sizes[name])
 
 
-def test_what_often_matters_is_compiled_first() -> None:
+def test_what_often_matters_is_compiled_before_a_limit_ends_it(monkeypatch: pytest.MonkeyPatch) -> None:
     names = (pathlib.Path(optctx.lab.__file__).parent / "likely.txt").read_text().split()
     assert len(names) == len({*names})
     known = {name for name in names if name in registry()}
@@ -91,50 +100,20 @@ def test_what_often_matters_is_compiled_first() -> None:
     first = rank(SMALL, only=["[a-u]*"], trials=12)
     assert {effect.option for effect in first.effects} <= known
     assert len(first.changing) > 5
-
-
-def test_one_value_of_each_option_is_tried_and_another_if_llvm_dies_of_it() -> None:
-    names = ["tail-dup-placement-penalty", "licm-mssa-optimization-cap", "small-loop-cost"]
-    found = rank(JOB, only=names)
-    tried = {
-        each.option: sorted(trial.options[each.option] for trial in each.trials) for each in found.effects
-    }
-    assert tried == {names[0]: ["0", "1"], names[1]: ["0"], names[2]: ["0"]}
-    assert {trial.state for _, trial in found.dead} == {"crashed"}
-
-
-def test_the_values_that_the_calling_thread_sees_are_the_base(fresh: FreshProcess) -> None:
-    before = process_state()
-    with OptionContext({"unroll-count": 4, "enable-gvn-hoist": True}):
-        found = rank(SMALL, only=["licm-ms*"], values=["unroll-count=0,2,8"])
-    effect = effect_of(found, "unroll-count")
-    assert effect.base == "4"
-    for trial in effect.trials:
-        options = ("-enable-gvn-hoist", f"-unroll-count={trial.options['unroll-count']}")
-        code = fresh.compile(dataclasses.replace(SMALL, options=options)).code
-        assert trial.digest == hashlib.sha256(code).hexdigest()
-    assert process_state() == before
+    assert (first.ended, len(first.trials), first.left > 0) == ("after 12 compilations", 12, True)
+    assert first.summary()[-1].startswith("ended after 12 compilations: nothing is known of ")
+    hours = itertools.count(step=3600.0)  # one at each look
+    monkeypatch.setattr(
+        sys.modules["optctx.lab.rank"], "time", SimpleNamespace(monotonic=lambda: next(hours))
+    )
+    none = rank(SMALL, only=["unroll*"], seconds=60.0)
+    assert (none.trials, none.ended) == ([], "because the time was over")
 
 
 def test_ranked_by_instructions_the_order_is_another() -> None:
     options = ["optimize-regalloc", "enable-newgvn"]  # the first leaves the IR alone
-    orders = {
-        by: [e.option for e in rank(JOB, only=options, by=by).effects] for by in ("size", "instructions")
-    }
-    assert orders == {"size": options, "instructions": options[::-1]}
-
-
-def test_what_never_ends_times_out_and_the_others_go_on(fresh: FreshProcess, tmp_path: pathlib.Path) -> None:
-    job = dataclasses.replace(SMALL, passes=SCALED)
-    limits = Limits(timeout=too_long(lambda: fresh.compile(job)))
-    values = [f"{LIST}=/dev/null,{endless(tmp_path)}", "unroll-count=2"]
-    found = rank(job, only=[LIST], values=values, limits=limits)
-    [(effect, trial)] = found.dead
-    assert (effect.option, trial.state) == (LIST, "timed out")
-    assert f"longer than {limits.timeout:g} s" in trial.error
-    assert effect_of(found, "unroll-count").changes
-    assert not effect_of(found, LIST).changes
-    assert len(effect_of(found, LIST).trials) == 2
+    for by, order in (("size", options), ("instructions", options[::-1])):
+        assert [effect.option for effect in rank(JOB, only=options, by=by).effects] == order
 
 
 def test_a_choice_that_is_an_option_itself_is_tried_whichever_is_named() -> None:
@@ -146,17 +125,6 @@ def test_a_choice_that_is_an_option_itself_is_tried_whichever_is_named() -> None
         "regbankselect-greedy",
         False,
     )
-
-
-def test_patterns_choose_and_an_alias_is_its_option() -> None:
-    only = ["slp-vectorize-hor*", "-max-jump-table-size", "opt-bisect-limit", "view-isel-dags"]
-    found = rank(SMALL, only=only)
-    assert {effect.option for effect in found.effects} == {"slp-vectorize-hor", "slp-vectorize-hor-store"}
-    assert {left.option: left.reason for left in found.not_tried} == {
-        "view-isel-dags": "it opens windows",
-        "max-jump-table-size": "LLVM did not read it",
-        "opt-bisect-limit": "it cannot be scoped, so its reads are not seen",
-    }
 
 
 def test_files_that_llvm_writes_are_gone(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -173,20 +141,11 @@ def test_a_fresh_process_that_compiles_otherwise_is_an_error() -> None:
         rank(Job(ir, triple=X86), only=["unroll-count"])
 
 
-@rows(
-    ("arguments", "error", "words"),
-    [
-        ({"only": ["no-such-*"]}, OptctxError, "no option matches"),
-        ({"only": ["unroll-cuont"]}, UnknownOptionError, "unroll-count"),
-        ({"values": ["unroll-count=1..99999"]}, OptctxError, "at most 10,000 values"),
-        ({"values": ["unroll-count=many,2"]}, OptionValueError, "invalid for uint"),
-    ],
-)
-def test_what_cannot_be_tried_is_an_error(
-    arguments: dict[str, list[str]], error: type[Exception], words: str
-) -> None:
-    with pytest.raises(error, match=words):
-        rank(SMALL, **arguments)  # type: ignore[arg-type]
+def test_what_cannot_be_tried_is_an_error() -> None:
+    with pytest.raises(OptctxError, match="no option matches"):
+        rank(SMALL, only=["no-such-*"])
+    with pytest.raises(OptctxError, match="at most 10,000 values"):
+        rank(SMALL, values=["unroll-count=1..99999"])
 
 
 def test_llvms_parsers_take_the_values_that_are_guessed_as_far_as_types_tell() -> None:
@@ -205,73 +164,6 @@ def test_llvms_parsers_take_the_values_that_are_guessed_as_far_as_types_tell() -
                 refused.add(name)
     assert seen >= {"bool", "boolOrDefault", "int", "uint", "uint64", "float", "double", "enum"}
     assert len(refused) < 10, refused  # parsers of their own, with narrower ranges
-
-
-# Ending early
-
-
-def test_a_ranking_that_ends_early_says_what_it_knows(monkeypatch: pytest.MonkeyPatch) -> None:
-    first, whole = (rank(SMALL, only=PATTERNS, trials=most) for most in (12, None))
-    assert (first.ended, whole.ended, whole.left) == ("after 12 compilations", "", 0)
-    assert (first.compiled, first.left > 0) == (12, True)
-    assert first.left <= len(whole.trials) - len(first.trials), "others come where LLVM dies"
-    assert {t.number: t.digest for t in first.trials}.items() <= {
-        t.number: t.digest for t in whole.trials
-    }.items()
-    assert first.summary()[-1].startswith("ended after 12 compilations: nothing is known of ")
-    hours = itertools.count(step=3600.0)  # one at each look
-    monkeypatch.setattr(
-        sys.modules["optctx.lab.rank"], "time", SimpleNamespace(monotonic=lambda: next(hours))
-    )
-    none = rank(SMALL, only=PATTERNS, seconds=60.0)
-    assert (none.compiled, none.ended) == (0, "because the time was over")
-
-
-def test_ctrl_c_hands_over_the_trials_that_have_ended() -> None:
-    """From Python. A trial that runs is no failed one."""
-    steps: list[int] = []
-
-    def step(total: int) -> None:
-        steps.append(total)
-        if len(steps) == 2:
-            os.kill(os.getpid(), signal.SIGINT)
-            time.sleep(60)  # which the signal ends
-
-    values, limits = ["force-vector-width=1,2", "unroll-count=2,4"], Limits(1)
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    try:
-        with pytest.raises(KeyboardInterrupt) as caught:
-            rank(SMALL, only=["unroll-count"], values=values, limits=limits, progress=step)
-    finally:
-        signal.signal(signal.SIGINT, before)
-    assert isinstance(caught.value, Interrupted)
-    ranking = caught.value.partial
-    assert isinstance(ranking, Ranking)
-    assert (len(ranking.trials), ranking.left) == (2, 2)
-    assert ranking.summary()[-1] == "ended because it was interrupted: nothing is known of 2 values"
-
-
-def test_a_killed_helper_leaves_what_is_known(
-    tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-) -> None:
-    class Fragile(Experiment):
-        def all(self, more: More, window: int) -> Iterator[Answer]:
-            return super().all(more, 1)  # the third is asked for when the second is answered
-
-        def answers(self) -> list[Answer]:
-            found = super().answers()
-            if found and found[0].number == 1:  # the second of three
-                os.kill(self.pool.process, signal.SIGKILL)
-                wait_for(lambda: self.pool.is_over)
-            return found
-
-    monkeypatch.setattr(sys.modules["optctx.lab.rank"], "Experiment", Fragile)
-    (tmp_path / "small.ll").write_text(SCALE)
-    words = ["rank", str(tmp_path / "small.ll"), "--only", "unroll-count", "-j", "1"]
-    assert main([*words, "--try", "unroll-count=2,4,8"]) == 2
-    out, err = capfd.readouterr()
-    assert "ended because it could not go on: nothing is known of 1 value" in out
-    assert "the helper process ended with status -9 before it answered; run it again" in err
 
 
 def test_the_command_prints_the_ranking(capfd: pytest.CaptureFixture[str], tmp_path: pathlib.Path) -> None:

@@ -9,7 +9,6 @@ import shlex
 import subprocess
 import sys
 from collections.abc import Callable
-from dataclasses import replace
 
 import pytest
 
@@ -44,20 +43,9 @@ def kernel(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> str:
     return "scale.ll"
 
 
-def test_twenty_options_are_reduced_to_the_one_that_crashes() -> None:
-    job = Job(SCALE, options=TWENTY, triple=X86)
-    found = reduce_options(job)
-    assert found.job == replace(job, options=(CRASH,))
-    assert found.given == 20
-    assert str(found.failure).startswith("crashed: Assertion `isPowerOf2_32")
-    with FreshProcess() as fresh:  # every one of the two dies, or lives, as was said
-        assert fresh.compile(found.job).end == "crashed"
-        assert fresh.compile(replace(found.job, options=())).error is None
-
-
 def test_a_hang_is_reduced(tmp_path: pathlib.Path) -> None:
     hang = f"-{LIST}={endless(tmp_path)}"
-    found = reduce_options(Job(TINY, "chr", (HARMLESS[0], hang)), limits=Limits(timeout=0.2))
+    found = reduce_options(Job(TINY, "chr", (hang,)), limits=Limits(timeout=0.2))
     assert (found.job.options, str(found.failure)) == ((hang,), "timed out")
 
 
@@ -80,10 +68,8 @@ def pretended(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("given", "seconds", "left"),
     [
-        (("-unroll-count=1000000",), 3.0, ("-unroll-count=30001",)),
         (("-unroll-count=1000000", "-disable-lsr"), 0.01, ("-unroll-count=101",)),
         (("-disable-lsr", "-unroll-count=4000000000"), 1e5, ("-unroll-count=1000000001",)),
-        (("-unroll-count=50000", "-force-vector-width=8"), 3.0, ("-unroll-count=30001",)),
         (
             ("-unroll-count=20000", "-force-vector-width=16"),
             3.0,
@@ -116,16 +102,8 @@ def test_failures_of_any_kind_are_reduced() -> None:
         context = OptionContext.from_args(job.options, base="defaults")
         return context["unroll-count"] > 40 and context["inline-threshold"] < 200  # type: ignore[operator]
 
-    given = ("-unroll-count=1000000", *HARMLESS)
-    assert reduced(Job(SCALE, options=given), fails).options == (
-        "-unroll-count=41",
-        "-inline-threshold=199",
-    )
-    given = ("-unroll-count=0100", "-inline-threshold=-0x10")  # numbers as LLVM reads them
-    assert reduced(Job(SCALE, options=given), fails).options == (
-        "-unroll-count=41",
-        "-inline-threshold=199",
-    )
+    found = reduced(Job(SCALE, options=("-unroll-count=1000000", *HARMLESS)), fails)
+    assert found.options == ("-unroll-count=41", "-inline-threshold=199")
 
 
 def test_a_number_is_read_as_llvm_reads_it() -> None:
@@ -150,26 +128,21 @@ def test_another_value_that_makes_an_option_needless_takes_it_out() -> None:
     assert reduced(job, fails).options == ("-unroll-count=7",)
 
 
-def test_the_command_prints_lines_for_llvms_programs(kernel: str, capfd: pytest.CaptureFixture[str]) -> None:
-    words = [word for each in TWENTY[5:12] for word in ("--set", each)]
-    assert main(["reduce", kernel, *words, f"--llc=-mtriple={X86}"]) == 0
+def test_twenty_options_are_reduced_to_the_one_that_crashes(
+    kernel: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    command = ["reduce", kernel, f"--llc=-mtriple={X86}"]
+    assert main([*command, "--format", "json", *(word for each in TWENTY for word in ("--set", each))]) == 0
+    found = json.loads(capfd.readouterr().out)
+    assert (found["options"], found["given"], found["failure"]["state"]) == ([CRASH], 20, "crashed")
+    assert main([*command, *(word for each in TWENTY[8:11] for word in ("--set", each))]) == 0
     failure, counts, options, clang, tools = capfd.readouterr().out.splitlines()
     assert failure.startswith("crashed: Assertion `isPowerOf2_32")
-    assert counts.startswith("1 of 7 options, after ")
+    assert counts.startswith("1 of 3 options, after ")
     assert options == CRASH
     assert clang.startswith(f"clang: clang -O3 --target={X86} -fPIC -mllvm {CRASH} -c -o ")
+    assert tools == "opt and llc: {opt} && {llc}".format(**found["commands"])
     assert f" -mtriple={X86} -relocation-model=pic {CRASH} -o " in tools
-    assert tools.count(CRASH) == 2
-    assert main(["reduce", kernel, *words, f"--llc=-mtriple={X86}", "--format", "json"]) == 0
-    found = json.loads(capfd.readouterr().out)
-    assert (found["options"], found["failure"]["state"]) == ([CRASH], "crashed")
-    opt, llc = (found["commands"][name] for name in ("opt", "llc"))
-    assert tools == f"opt and llc: {opt} && {llc}"
-    assert main(["reduce", kernel, "--set", "disable-lsr", "--passes", "trigger-crash-module"]) == 0
-    crashed, _, bare, tools = capfd.readouterr().out.splitlines()
-    assert crashed.startswith("crashed: ")
-    assert bare == "without any option"
-    assert tools.startswith("opt and llc: opt -passes=trigger-crash-module -relocation-model=pic -o ")
 
 
 def test_a_program_says_what_is_kept(kernel: str, capfd: pytest.CaptureFixture[str]) -> None:

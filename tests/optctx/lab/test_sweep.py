@@ -1,67 +1,64 @@
-"""The sweep: every combination compiled in threads, each as a fresh process compiles it."""
+"""The sweep: every combination is compiled as a fresh process compiles it; and what is shown of it."""
 
 from __future__ import annotations
 
 import importlib
+import io
 import pathlib
+import re
+from collections import Counter
 from dataclasses import replace
+from typing import Any
 
 import pytest
+from rich.console import Console
 
 from optctx.compiling import FreshProcess, Job, Result
-from optctx.errors import Interrupted, OptctxError
+from optctx.errors import OptctxError
+from optctx.lab.command.groups import Out
+from optctx.lab.command.main import main
+from optctx.lab.command.sweep_command import print_trials
 from optctx.lab.outcome import Limits
 from optctx.lab.sweep import sweep
-from optctx.lab.trial import Trial
-from tests.support.ir_texts import SCALE
-from tests.support.rows import rows
+from optctx.lab.tables import trial_table
+from optctx.lab.trial import Goal, Trial, goal_named
+from tests.support.ir_texts import COUNTED
 
 KERNEL = (pathlib.Path(__file__).parents[3] / "examples" / "kernel.ll").read_text()
 JOB = Job(KERNEL, triple="x86_64-unknown-linux-gnu")
 
 
-@rows(
-    ("values", "words"),
-    [
-        (
-            ["unroll-count=1..1000", "inline-threshold=1..1000"],
-            r"compile 1,000,000 combinations \(1000 x 1000\).*give fewer values",
-        ),
-        (["unroll-count=1..100001"], r"100,001 combinations \(100001\)"),
-        (["unroll-count=1,x", "no-such-option=1"], "cannot set 'unroll-count' to 'x'"),
-    ],
-)
-def test_a_grid_that_is_too_large_or_has_bad_settings_is_refused_at_once(
-    values: list[str], words: str, capfd: pytest.CaptureFixture[str]
-) -> None:
-    steps: list[int] = []
-    with pytest.raises(OptctxError, match=words):
-        sweep(JOB, values, progress=steps.append)
-    assert steps == []
-    assert capfd.readouterr().err == ""
-
-
 def test_what_cannot_be_compiled_at_all_is_one_error() -> None:
+    for values, words in (
+        (["unroll-count=1..1000", "inline-threshold=1..1000"], r"1,000,000 combinations.*give fewer values"),
+        (["unroll-count=1,x", "no-such-option=1"], "cannot set 'unroll-count' to 'x'"),
+        ("unroll-count=1", r"expected a list of texts, such as \['unroll-count=1'\]"),
+    ):
+        with pytest.raises(OptctxError, match=words):
+            sweep(JOB, values)
     with pytest.raises(OptctxError, match="a whole number, 1 or more"):
-        sweep(JOB, ["unroll-count=1"], limits=Limits(jobs=-1))
-    with pytest.raises(OptctxError, match=r"expected a list of texts, such as \['unroll-count=1'\]"):
-        sweep(JOB, "unroll-count=1")
-    with pytest.raises(OptctxError, match="it is not valid Unicode"):
-        sweep(replace(JOB, ir="; \udcff"), ["unroll-count=1"])
-
-
-def test_the_baseline_comes_first_and_sets_nothing() -> None:
-    base, one, four = sweep(JOB, ["unroll-count=1,4"], verify=True, baseline=True)
-    assert (base.number, base.options, base.agrees) == (-1, {"unroll-count": "default"}, None)
-    assert one.agrees
-    assert four.agrees
-    assert four.digest not in (base.digest, one.digest)
+        Limits(jobs=-1)
+    for job, words in (
+        (replace(JOB, ir="; \udcff"), "it is not valid Unicode"),
+        (replace(JOB, ir="define"), "cannot read the module: LLVM IR parsing error"),
+        (replace(JOB, passes="nonsense"), "unknown pass name 'nonsense'"),
+    ):
+        with pytest.raises(OptctxError, match=words):
+            sweep(job, ["unroll-count=1"])
 
 
 def test_every_combination_is_what_a_fresh_process_gives() -> None:
     steps: list[int] = []
     values = ["unroll-count=2,3,default", "force-vector-width=1,4"]
-    found = sweep(JOB, values, verify=True, progress=steps.append, by="instructions:max")
+    base, *found = sweep(
+        JOB,
+        values,
+        verify=True,
+        on_trial=lambda trial, total: steps.append(total),
+        by="instructions:max",
+        baseline=True,
+    )
+    assert (base.number, {*base.options.values()}, base.agrees) == (-1, {"default"}, None)
     assert [tuple(each.options.values()) for each in found] == [
         (count, width) for count in ("2", "3", "default") for width in "14"
     ]
@@ -70,7 +67,7 @@ def test_every_combination_is_what_a_fresh_process_gives() -> None:
     assert len({each.digest for each in found}) == 6
     assert all(each.figure == each.attributes["instructions"] for each in found)
     assert all(each.attributes["size"] > 0 and each.seconds > 0 for each in found)
-    assert steps == [12] * 12
+    assert steps == [6] * 6
 
 
 def test_a_fresh_process_that_differs_is_marked(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -86,11 +83,76 @@ def test_a_fresh_process_that_differs_is_marked(monkeypatch: pytest.MonkeyPatch)
     assert rows[1].difference == "no such luck"
 
 
-def test_ctrl_c_in_python_hands_over_the_trials_so_far() -> None:
-    def interrupt(ended: Trial) -> None:
-        if ended.number == 2:
-            raise KeyboardInterrupt
+# What it shows
 
-    with pytest.raises(Interrupted) as caught:
-        sweep(Job(SCALE), ["unroll-count=1..9"], limits=Limits(1), on_trial=interrupt)
-    assert [trial.number for trial in caught.value.partial] == [0, 1, 2]
+SIZE = goal_named("size")
+
+
+def trial(number: int, count: str, size: int, **more: Any) -> Trial:
+    attributes = {"size": size, "instructions": 100 - size, "digest": f"{size:064}"}
+    options = {"count": count, "width": "1"}
+    return Trial(number, options, "ok", float(size), size / 10, attributes=attributes, **more)
+
+
+BASELINE = trial(-1, "default", 40)
+TRIALS = [
+    trial(0, "1", 30),
+    trial(1, "2", 20),
+    Trial(2, {"count": "10", "width": "1"}, "crashed", error="Assertion `x'"),
+    trial(3, "default", 40),
+]
+
+
+def shown(trials: list[Trial], base: Trial | None = None, goal: Goal = SIZE) -> list[list[str]]:
+    """The cells of the table's lines."""
+    console = Console(file=io.StringIO(), width=200)
+    with console.capture() as capture:
+        console.print(trial_table(trials, base, goal))
+    lines = [line for line in capture.get().splitlines() if "│" in line]
+    return [[cell.strip() for cell in line.split("│")[1:-1]] for line in lines]
+
+
+def test_the_table_has_the_base_first_and_the_dead_with_their_error() -> None:
+    lines = shown(TRIALS, BASELINE)
+    assert [line[0] for line in lines] == ["base", "0", "1", "2", "3"]
+    assert [line[4] for line in lines] == ["", "-25.0%", "-50.0%", "", "as the base"]
+    assert lines[3] == ["2", "-", "-", "-", "", "-", "crashed", "Assertion `x'", "-count=10 -width=1"]
+    compared = [replace(TRIALS[0], options={"name": "[b]x"}, agrees=True), replace(TRIALS[1], agrees=False)]
+    first, second = shown(compared)
+    assert first[-1] == "-name=[b]x"
+    assert (first[-2], second[-2]) == ("same", "DIFFERS")
+    # A figure that not every compilation has is a column of its own.
+    assert shown(TRIALS[:1], None, Goal("command", ""))[0][4] == "30"
+
+
+def test_the_best_is_said_and_of_those_that_tie_the_one_with_the_fewest_options(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    def last(trials: list[Trial], goal: Goal) -> list[str]:
+        print_trials(trials, Out(), goal, Counter())
+        return [line for line in capfd.readouterr().out.splitlines() if "│" not in line][-2:]
+
+    assert last([BASELINE, *TRIALS], SIZE) == [
+        "best by size: -count=2 -width=1 (-50.0%)",
+        "4 combinations, 3 different objects, 1 crashed",
+    ]
+    assert last(TRIALS[:1], SIZE)[-1] == "1 combination, 1 different object"
+    more = Trial(4, {"count": "2", "width": "default"}, "ok", 20.0, attributes={"size": 20})
+    best = [last([*TRIALS, more], goal_named(goal))[0] for goal in ("size", "size:max")]
+    assert best == ["best by size: -count=2 (2 trials tie)", "best by size: -width=1"]
+
+
+def test_the_command_counts_what_llvm_prints(
+    tmp_path: pathlib.Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "count.ll").write_text(COUNTED)
+    settings = ["--try", "unroll-count=4,2", "--set", "pass-remarks=unroll", "--by", "instructions"]
+    assert main(["sweep", str(tmp_path / "count.ll"), *settings]) == 0
+    out, err = capfd.readouterr()
+    lines = [[cell.strip() for cell in line.split("│")] for line in out.splitlines() if "│" in line]
+    found = [(line[1], line[-2]) for line in lines]
+    assert found == [("base", ""), ("0", "-unroll-count=4"), ("1", "-unroll-count=2")]
+    assert out.splitlines()[-1] == "2 combinations, 2 different objects"
+    remark = r"optctx: LLVM printed 1 time: remark: <unknown>:0:0: unrolled loop by a factor of"
+    for line, count in zip(sorted(err.splitlines()), "24", strict=True):
+        assert re.fullmatch(f"{remark} {count}", line)

@@ -14,14 +14,16 @@ from optctx import registry
 from optctx.compiling.facts import Facts, OptionFacts, facts, load_facts
 from optctx.lab.command import options_command
 from optctx.lab.command.main import main
-from tests.support.rows import rows
 
 pytestmark = pytest.mark.usefixtures("attached")
 
 
-@pytest.fixture(scope="module")
-def taken() -> Facts:
-    return facts()
+@pytest.fixture
+def taken(monkeypatch: pytest.MonkeyPatch) -> Facts:
+    """What the commands find, once."""
+    found = facts()
+    monkeypatch.setattr(options_command, "facts", lambda: found)
+    return found
 
 
 def changed(taken: Facts, **changes: Any) -> Facts:
@@ -73,39 +75,7 @@ def test_each_kind_of_change_is_shown_by_name(
     assert json.loads(out("inline-threshold", "--format", "json"))["changes"] == []
 
 
-@rows(
-    ("change", "words"),
-    [
-        ({}, "data was truncated"),
-        ({"format": "optctx options 1"}, "Invalid enum value"),
-        ({"options": None}, r"got `null` - at `$.options`"),
-        ({"more": 1}, "unknown field `more`"),
-        ({"build_id": "x" * 70_000}, "length <= 65536"),
-    ],
-)
-def test_another_file_gets_one_clear_error(
-    taken: Facts,
-    change: dict[str, object],
-    words: str,
-    tmp_path: pathlib.Path,
-    capfd: pytest.CaptureFixture[str],
-) -> None:
-    path = tmp_path / "it.json"
-    path.write_text(json.dumps({**msgspec.to_builtins(taken), **change}) if change else "{")
-    assert main(["options", "--against", str(path)]) == 2
-    out, err = capfd.readouterr()
-    assert (out, err.count("\n")) == ("", 1)
-    assert words in err
-    assert str(path) in err
-
-
-@pytest.fixture
-def known(taken: Facts, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What the commands find, which takes some time."""
-    monkeypatch.setattr(options_command, "facts", lambda: taken)
-
-
-@pytest.mark.usefixtures("known")
+@pytest.mark.usefixtures("taken")
 def test_options_takes_parts_globs_types_scopes_and_readers(capfd: pytest.CaptureFixture[str]) -> None:
     def names(*arguments: str) -> set[str]:
         assert main(["options", *arguments, "--format", "json"]) == 0
@@ -124,7 +94,7 @@ def test_options_takes_parts_globs_types_scopes_and_readers(capfd: pytest.Captur
     assert all(line == line.rstrip() for line in lines)
 
 
-@pytest.mark.usefixtures("known")
+@pytest.mark.usefixtures("taken")
 def test_a_whole_name_prints_everything_about_the_option(capfd: pytest.CaptureFixture[str]) -> None:
     assert main(["options", "unroll-count"]) == 0
     text = capfd.readouterr().out

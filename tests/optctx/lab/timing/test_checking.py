@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import pathlib
+import re
 from array import array
-from typing import Any
 
 import pytest
 
 from optctx.compiling import Job
 from optctx.errors import OptctxError
-from optctx.lab.timing import Bench, Harness, Kernel, Timing, find_kernel, harness_of
+from optctx.lab.timing import Bench, Harness, Kernel, Timing, find_kernel
 from optctx.lab.timing.loaded import Loaded
 from tests.support.rows import rows
 from tests.support.scopes import process_state
@@ -88,9 +88,8 @@ COUNTS = loop(
 def test_a_base_that_says_nothing_about_candidates_is_refused(
     ir: str, words: str, tmp_path: pathlib.Path
 ) -> None:
-    with pytest.raises(OptctxError) as raised:
+    with pytest.raises(OptctxError, match=re.escape(words)):
         Bench(compiled(ir, passes="default<O1>"), sum_kernel(tmp_path)).check({})
-    assert words in str(raised.value)
 
 
 NAN, INF = float("nan"), float("inf")
@@ -108,8 +107,6 @@ BASE = (1.0, 2.0, 3.0, NAN, INF, 0.0)
         ((1, 2, 3, NAN, INF, 1e-7), (1e-6, 0), "element 5"),  # relative to 0
         ((1, 2, 3, NAN, INF, 1e-7), (0, 1e-6), ""),
         ((1, 2, 3, 0, INF, 0), (1e9, 1e9), "element 3"),
-        ((1, 2, NAN, NAN, INF, 0), (1e9, 1e9), "element 2"),
-        ((1, 2, 3, NAN, 1e300, 0), (1e9, 1e9), "element 4"),
         ((1, 2, INF, NAN, INF, 0), (1e9, 1e9), "element 2"),
     ],
 )
@@ -127,9 +124,10 @@ def test_a_tolerance_is_for_numbers(
     assert bool(told) == bool(differs)
 
 
-ARGUMENTS: dict[str, float] = {"i8": -3, "i8 zeroext": 200, "i16 signext": -300, "i32": -70000}
-ARGUMENTS |= {
-    "i16 zeroext": 60000,
+ARGUMENTS: dict[str, float] = {
+    "i8": -3,
+    "i16 signext": -300,
+    "i32": -70000,
     "i32 zeroext": 2**32 - 1,
     "i64": -(2**40),
     "float": -5.0,
@@ -150,113 +148,67 @@ def test_arguments_of_every_type_arrive_as_they_are(tmp_path: pathlib.Path) -> N
         stores.append(f"store i64 %w{place}, ptr %p{place}")
     parameters = ", ".join(f"{kind} %a{place}" for place, kind in enumerate(ARGUMENTS))
     ir = f"define i1 @f(ptr %out, {parameters}) {{\n  {chr(10).join(stores)}\n  ret i1 true\n}}"
-    count = len(ARGUMENTS)
-    given = f"[array('q', [0] * {count}), *{[*ARGUMENTS.values()]}]"
+    given = f"[array('q', [0] * {len(ARGUMENTS)}), *{[*ARGUMENTS.values()]}]"
     text = f"from array import array\ndef arguments(): return {given}"
     left = Loaded(kernel_of(tmp_path, ir, text), {"f": compiled(ir)}).outputs("f")
     assert array("q", left[0]).tolist() == [int(each) for each in ARGUMENTS.values()]
     assert left[-1][0] == 1
 
 
-def wrong(text: str, ir: str = SUM) -> Any:
-    return text, ir
-
-
 @rows(
-    ("given", "words"),
+    ("text", "words"),
     [
-        ("def arguments(): return 1", "it raises TypeError: 'int' object is not iterable"),
+        # What its arguments are
         (
             "def arguments(): return [None]",
             "i32 total(ptr, i64) takes 2 arguments, and `arguments()` gives 1",
         ),
-        (
-            "def arguments(): return b'1234', 1",
-            "contiguous buffer, found b'1234' (underlying buffer is not writable)",
-        ),
-        (
-            "def arguments(): return 7, 1",
-            "argument 1 of i32 total(ptr, i64): expected None or a writable, contig",
-        ),
-        ("def arguments(): return None, 1.5", "argument 2 of i32 total(ptr, i64): expected i64, found 1.5"),
+        ("def arguments(): return b'12', 1", "buffer, found b'12' (underlying buffer is not writable)"),
+        ("def arguments(): return 7, 1", "argument 1 of i32 total(ptr, i64): expected None or a writable,"),
         ("def arguments(): return None, 2**64", "expected i64, found 18446744073709551616 ("),
         ("def arguments():\n  return None, 1 // 0", "it raises ZeroDivisionError in line 2: "),
-    ],
-)
-def test_what_a_harness_gives_wrongly_is_one_clear_error(
-    given: str, words: str, tmp_path: pathlib.Path
-) -> None:
-    with pytest.raises(OptctxError) as raised:
-        Bench(compiled(SUM), kernel_of(tmp_path, SUM, given)).check({})
-    assert words in str(raised.value)
-
-
-@rows(
-    ("text", "words"),
-    [
-        ("seconds = 0", "Expected `float` > 0.0 - at `$.seconds`"),
+        # What it is
         ("def arguments(:", "it raises SyntaxError in line 1: "),
         ("arguments = list; tolerance = -1", "Expected `float` >= 0.0 - at `$.relative`"),
         ("arguments = list; entry = 7", "Expected `str`, got `int` - at `$.entry`"),
         ("import os, signal\nos.kill(os.getpid(), signal.SIGSEGV)", "killed by SIGSEGV"),
     ],
 )
-def test_a_file_that_is_no_harness_is_one_clear_error(text: str, words: str, tmp_path: pathlib.Path) -> None:
-    with pytest.raises(OptctxError) as raised:
-        kernel_of(tmp_path, SUM, text)
-    assert words in str(raised.value)
-    assert str(raised.value).startswith("cannot use the harness ")
-
-
-def test_a_harness_that_is_not_there_is_one_clear_error(tmp_path: pathlib.Path) -> None:
-    with pytest.raises(
-        OptctxError, match=r"cannot use the harness '.*none\.py': it raises FileNotFoundError: "
-    ):
-        harness_of(str(tmp_path / "none.py"))
+def test_a_harness_that_is_wrong_is_one_clear_error(text: str, words: str, tmp_path: pathlib.Path) -> None:
+    with pytest.raises(OptctxError, match=re.escape(words)) as raised:
+        Bench(compiled(SUM), kernel_of(tmp_path, SUM, text)).check({})
+    assert "cannot use the harness " in str(raised.value)
 
 
 @rows(
     ("ir", "words"),
     [
         ("define internal void @f() { ret void }", "internal"),
-        ("define available_externally void @f() { ret void }", "available_externally"),
         ("define void @f(...) { ret void }", "..."),
-        ("define fastcc void @f() { ret void }", "fastcc"),
-        ("define cc 103 void @f() { ret void }", "aarch64_sme_preservemost_from_x2"),
         ("define dso_local preserve_mostcc noundef i32 @f() { ret i32 0 }", "preserve_mostcc"),
         ("define void @f(ptr byval(i32) %a) { ret void }", "byval(i32)"),
         ("define void @f(<4 x i32> %a) { ret void }", "<4 x i32>"),
-        ("define void @f(ptr addrspace(1) %a) { ret void }", "addrspace(1)"),
         ("define {i32, i32} @f() { ret {i32, i32} zeroinitializer }", "{ i32, i32 }"),
     ],
 )
 def test_what_cannot_be_called_is_refused_with_the_reason(ir: str, words: str) -> None:
-    with pytest.raises(OptctxError) as raised:
+    with pytest.raises(OptctxError, match=re.escape(f", found {words} in its definition")):
         find_kernel(Job(ir), Harness(entry="f"), "a.ll")
-    assert str(raised.value).endswith(f", found {words} in its definition")
-    with pytest.raises(OptctxError, match="the module defines no function of that name"):
-        find_kernel(Job(ir), Harness(entry="g"), "a.ll")
 
 
-def test_a_module_with_several_functions_needs_a_name() -> None:
-    named = Harness(entry="g")
+def test_what_is_called_is_found_or_asked_for() -> None:
+    named, given = Harness(entry="g"), Harness(gives=True)
     ir = "define void @f() { ret void }\ndefine noundef signext i8 @g() { ret i8 1 }"
-    with pytest.raises(OptctxError, match=r"what to call \(f, g\): name one in a harness"):
-        find_kernel(Job(ir), Harness(), "a.ll")
     assert find_kernel(Job(ir), named, "a.ll") == Kernel("g", (), "i8", named)
-
-
-def test_names_and_attributes_of_functions_may_hold_brackets_and_quotes() -> None:
-    ir = (
-        'define range(i32 0, 9) i32 @"f, (\\22g\\22) \\\\ \\C3\\A9"(i16 range(i16 0, 7) signext %"a, b)") '
-        '"k"="@g(" { ret i32 1 }'
-    )
-    given = Harness(gives=True)
-    assert find_kernel(Job(ir), given, "") == Kernel('f, ("g") \\ é', ("i16 signext",), "i32", given)
-
-
-def test_a_function_that_takes_arguments_needs_a_harness() -> None:
-    ir = "define double @f(ptr %array, i64 %n, float %0) { ret double 1.0 }"
-    words = r"cannot call 'double f\(ptr, i64, float\)': no harness says .* into here/a_harness.py"
-    with pytest.raises(OptctxError, match=words):
-        find_kernel(Job(ir), Harness(), "here/a.ll")
+    # Names and attributes may hold brackets and quotes.
+    odd = r"""define range(i32 0, 9) i32 @"f, (\22g\22) \\ \C3\A9"(i16 range(i16 0, 7) signext %"a, b)")"""
+    expected = Kernel('f, ("g") \\ é', ("i16 signext",), "i32", given)
+    assert find_kernel(Job(f'{odd} "k"="@g(" {{ ret i32 1 }}'), given, "") == expected
+    takes = "define double @f(ptr %array, i64 %n, float %0) { ret double 1.0 }"
+    for module, harness, words in (
+        (ir, Harness(), r"what to call \(f, g\): name one in a harness"),
+        (ir, Harness(entry="h"), "the module defines no function of that name"),
+        (takes, Harness(), r"call 'double f\(ptr, i64, float\)': no harness says .* into here/a_harness.py"),
+    ):
+        with pytest.raises(OptctxError, match=words):
+            find_kernel(Job(module), harness, "here/a.ll")

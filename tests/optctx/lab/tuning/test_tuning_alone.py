@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
+import io
 import pathlib
 import re
-import shlex
 import shutil
-import subprocess
+import sys
 from dataclasses import replace
 
 import pytest
@@ -15,18 +14,24 @@ import pytest
 from optctx import OptionContext
 from optctx.compiling import FreshProcess, Job
 from optctx.lab.command import tune_command
+from optctx.lab.command.inputs import read_input
 from optctx.lab.command.main import main
-from optctx.lab.space import parse_dimension, parse_space
-from optctx.lab.tuning import Command
+from optctx.lab.space import parse_dimension
+from optctx.lab.trial import Goal, Trial
+from optctx.lab.tuning import Tuned
 from optctx.process import all_arguments
 from tests.support.ir_texts import SCALE
-from tests.support.processes import run_python
-from tests.support.tuning_cases import JOB, tuned
 
 KERNEL = """
 void scale(float *restrict a, const float *restrict b, float k, long n) {
   for (long i = 0; i < n; i++) a[i] += k * b[i];
 }
+"""
+HARNESS = """
+from array import array
+def arguments():
+    return array("f", range(1000)), array("f", range(1000)), 2.0, 1000
+seconds = 0.1
 """
 TRY = ["--try", "unroll-count=1,2,4", "--try", "force-vector-width=1,4"]
 
@@ -45,29 +50,14 @@ def test_a_file_is_enough(
     assert "optctx: trying 8 options that change the size: " in err
     named = re.search(r"^best by size: (-\S+(?: -\S+)*) \(-", out, re.MULTILINE)
     assert named is not None
-    options = OptionContext.load(best)
-    assert sorted(named[1].split()) == sorted(all_arguments(options))
-    # Without any one of them it is worse, and together they are what the trial has: in fresh processes.
-    [front] = [line for line in out.splitlines() if line.startswith("opt and llc: clang ")]
-    subprocess.run(front.removeprefix("opt and llc: ").split(" && ")[0], shell=True, cwd=tmp_path, check=True)
-    job = Job((tmp_path / "scale.bc").read_bytes())
+    assert sorted(named[1].split()) == sorted(all_arguments(OptionContext.load(best)))
+    # Without any one of them it is worse, in fresh processes.
+    job = Job(read_input(str(source), Job("")))
     code = fresh.compile(replace(job, options=tuple(named[1].split()))).code
     for left in named[1].split():
         fewer = tuple(each for each in named[1].split() if each != left)
         assert len(fresh.compile(replace(job, options=fewer)).code) > len(code)
-    # Once more: what was proposed is not proposed again.
-    assert main([*words, "--format", "json"]) == 0
-    again = json.loads(capfd.readouterr().out)
-    assert (again["compiled"], len(again["trials"])) == (len(again["minimised"]), 30) or again[
-        "compiled"
-    ] < 12
-    text = """
-from array import array
-def arguments():
-    return array("f", range(1000)), array("f", range(1000)), 2.0, 1000
-seconds = 0.1
-"""
-    (tmp_path / "scale_harness.py").write_text(text)
+    (tmp_path / "scale_harness.py").write_text(HARNESS)
     assert main(["tune", str(source), *TRY]) == 0
     assert "times the base" in capfd.readouterr().out
 
@@ -90,42 +80,43 @@ def test_a_search_over_proposed_options_goes_on_with_them(
     assert expected in capfd.readouterr().err
 
 
-def test_a_change_is_told_of_a_base_of_any_sign(tmp_path: pathlib.Path) -> None:
-    script = tmp_path / "score.sh"
-    base = tuned(JOB, parse_space(["unroll-count=1"])).base.figure
-    assert base is not None
-    for above, expected in ((base, []), (base + 100, ["-"])):
-        script.write_text(f'echo $(($(stat -c %s "$1") - {above:.0f}))\n')
-        command = Command(command=f"sh {shlex.quote(str(script))} {{object}}")
-        best, _ = tune_command.summary(tuned(JOB, parse_space(["force-vector-width=1"]), command))
-        assert re.findall(r" \((.)\d+\.\d%\)$", best) == expected
-        assert best.startswith("best by command: -force-vector-width=1")
+def test_a_change_is_told_of_a_base_of_any_sign() -> None:
+    goal = Goal("command", "")
+    for base, best, change in ((10.0, 5.0, "-50.0%"), (-10.0, -15.0, "-50.0%"), (0.0, -5.0, "")):
+        one, other = (Trial(number, {}, "ok", each) for number, each in ((-1, base), (0, best)))
+        lines = tune_command.summary(Tuned(goal, one, (other,), {}, ended="1 trial"))
+        assert lines[0] == f"best by command: no options{change and f' ({change})'}"
 
 
-def test_it_ends_with_a_line_for_each_tool(tmp_path: pathlib.Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_it_ends_with_a_line_for_each_tool_and_a_file_of_the_fewest_options(
+    tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
     (tmp_path / "scale.ll").write_text(SCALE)
-    words = [*TRY, "--set", "enable-gvn-hoist", "--passes", "default<O2>"]
-    assert main(["tune", str(tmp_path / "scale.ll"), *words]) == 0
+    best = tmp_path / "best.toml"
+    words = ["tune", str(tmp_path / "scale.ll"), *TRY, "--set", "enable-gvn-hoist", "--passes", "default<O2>"]
+    assert main([*words, "--best", str(best)]) == 0
     lines = capfd.readouterr().out.splitlines()
     start = next(place for place, line in enumerate(lines) if line.startswith("best by size: "))
-    best, counts, clang, *_, tools, numba, kept = lines[start:]
-    assert re.fullmatch(r"best by size: -force-vector-width=1 \(-[\d.]+%\)", best)
+    found, counts, clang, *_, tools, numba, kept = lines[start:]
+    assert re.fullmatch(r"best by size: -force-vector-width=1 \(-[\d.]+%\)", found)
     assert counts == "6 trials; ended: every point of the space was tried"
     given = "-enable-gvn-hoist -mllvm -force-vector-width=1"
     assert clang.startswith(f"clang: clang -O2 -fPIC -mllvm {given} -c -o scale.o -- ")
-    given = given.replace("-mllvm ", "")
-    assert tools.startswith(
-        f"opt and llc: opt '-passes=default<O2>' -relocation-model=pic {given} -o scale.opt.bc "
-    )
+    given = f"-relocation-model=pic {given.replace('-mllvm ', '')}"
+    assert tools.startswith(f"opt and llc: opt '-passes=default<O2>' {given} -o scale.opt.bc ")
     options = "{'enable-gvn-hoist': 'true', 'force-vector-width': '1'}"
     assert numba == f"Numba: @optctx.numba.njit(options={options})"
-    assert kept == "--best FILE keeps the best set, for --load"
+    assert kept == f"the best set is in {best}, for --load"
+    assert dict(OptionContext.load(best).overrides) == {"force-vector-width": 1}
 
+    class Gone(io.StringIO):
+        """Standard output whose reader has ended, as in `| head`."""
 
-def test_the_tools_are_imported_on_first_use() -> None:
-    code = (
-        "import sys, optctx.lab as lab\n"
-        "assert {'tune', 'Search'} <= set(dir(lab))\n"
-        "assert not [name for name in sys.modules if name.startswith('optctx.lab.')]"
-    )
-    run_python(code)
+        def write(self, text: str) -> int:
+            raise BrokenPipeError
+
+    best.unlink()
+    with monkeypatch.context() as patch:
+        patch.setattr(sys, "stdout", Gone())
+        assert main([*words, "--best", str(best)]) == 0
+    assert best.exists()

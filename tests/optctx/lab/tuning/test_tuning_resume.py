@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-import contextlib
 import itertools
+import json
 import os
 import pathlib
+import re
 import resource
 import signal
 import threading
+from collections.abc import Mapping
 from typing import Any
 
 import optuna
@@ -18,13 +20,16 @@ from optuna.trial import TrialState
 
 from optctx.compiling import Job
 from optctx.errors import EndedEarlyError, Interrupted, OptctxError
+from optctx.lab.command.main import main
 from optctx.lab.trial import Trial
-from optctx.lab.tuning import Tuned, parse_space
+from optctx.lab.tuning import RunTime, Tuned, parse_space
 from optctx.lab.tuning.assess import Assessor
+from optctx.lab.tuning.objectives import found
 from optctx.lab.tuning.studies import Study
+from optctx.lab.tuning.tuning import _Run
 from tests.support.forking import fork, run_and_end
 from tests.support.processes import SECONDS, in_child, of_session, wait_for
-from tests.support.tuning_cases import JOB, TINY, StopError, cut_short, kept, loops, told, tuned
+from tests.support.tuning_cases import HARNESS, JOB, SUM, TINY, kept, loops, told, tuned
 
 ARGUMENTS: dict[str, Any] = {"job": JOB, "space": loops(), "trials": 16}
 
@@ -43,7 +48,7 @@ def ended(study: Tuned) -> list[dict[str, Any]]:
     return [t.params for s in (TrialState.COMPLETE, TrialState.PRUNED) for t in by_state.get(s, [])]
 
 
-def search_until_killed(place: str, more: int, trials: int = 16) -> None:
+def search_until_killed(place: str, more: int, trials: int) -> None:
     """In a process of its own, which ends after so many more trials, while others are compiled."""
     left = iter(range(more - 1, -1, -1))
 
@@ -61,50 +66,30 @@ def search_until_killed(place: str, more: int, trials: int = 16) -> None:
     wait_for(lambda: not of_session(pid))
 
 
-@pytest.mark.parametrize("scheme", ["", pytest.param("sqlite:///", marks=pytest.mark.long)])
-def test_a_study_that_is_killed_twice_has_each_trial_once(scheme: str, tmp_path: pathlib.Path) -> None:
+@pytest.mark.parametrize(
+    ("scheme", "trials"), [("", 16), ("", 24), pytest.param("sqlite:///", 16, marks=pytest.mark.long)]
+)
+def test_a_study_that_is_killed_has_each_trial_once(scheme: str, trials: int, tmp_path: pathlib.Path) -> None:
     """What ran when it was killed stays *running*, as Optuna has it, and counts nowhere."""
-    place = f"{scheme}{tmp_path / 'study'}"
-    for more, count in ((5, 5), (4, 9)):
-        search_until_killed(place, more)
-        if not scheme:
-            assert kept(tmp_path / "study") == count
-    study = tuned(**ARGUMENTS, storage=place)
-    assert len(study.trials) == len(ended(study)) == 16
-    assert study.compiled <= 16 - 9 + 8
-    assert study.ended == "16 trials"
-    assert told(tuned(**ARGUMENTS, storage=place)) == told(study)
+    place, arguments = f"{scheme}{tmp_path / 'study'}", {**ARGUMENTS, "trials": trials}
+    search_until_killed(place, 9, trials)
+    assert scheme or kept(tmp_path / "study") == 9
+    study = tuned(**arguments, storage=place)
+    assert study.compiled <= trials - 9 + 8
+    if trials == 24:  # a grid, which tries again what was lost
+        points = {tuple(sorted(params.items())) for params in ended(study)}
+        assert (len(points), study.ended) == (24, "every point of the space was tried")
+    else:
+        assert len(study.trials) == len(ended(study)) == 16
+        assert study.ended == "16 trials"
 
 
-def test_a_grid_that_is_killed_tries_again_what_was_lost(tmp_path: pathlib.Path) -> None:
-    place = str(tmp_path / "study")
-    search_until_killed(place, 9, trials=24)
-    study = tuned(**{**ARGUMENTS, "trials": 24}, storage=place)
-    points = {tuple(sorted(params.items())) for params in ended(study)}
-    assert (len(points), study.ended) == (24, "every point of the space was tried")
-
-
-def test_a_study_goes_on_and_is_not_done_again(tmp_path: pathlib.Path) -> None:
-    arguments = {**ARGUMENTS, "storage": str(tmp_path / "study.journal")}
-    cut_short(5, **arguments)
-    assert kept(tmp_path / "study.journal") >= 5
-    study = tuned(**arguments)
-    assert len(study.trials) == 16
-    again = tuned(**arguments)
-    assert (again.trials, again.compiled) == (study.trials, 0 if again.minimised is None else again.compiled)
-    assert told(again) == told(study)
-    more = tuned(**{**arguments, "trials": 18})
-    assert told(more)[:16] == told(study)
-    assert len(more.trials) == 18
-
-
-def test_an_interrupted_search_hands_over_what_is_in_its_study(
+def test_an_interrupted_study_goes_on_and_is_not_done_again(
     tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Ctrl-C may come when a trial is kept, and before the search knows that it is."""
-    file, tell = tmp_path / "study.journal", Study.tell
-
-    left = iter(range(9))
+    arguments = {**ARGUMENTS, "storage": str(tmp_path / "study.journal")}
+    left, tell = iter(range(9)), Study.tell
 
     def interrupted(self: Study, *given: Any) -> None:
         tell(self, *given)
@@ -114,17 +99,23 @@ def test_an_interrupted_search_hands_over_what_is_in_its_study(
     with monkeypatch.context() as patch:
         patch.setattr(Study, "tell", interrupted)
         with pytest.raises(Interrupted) as caught:
-            tuned(**ARGUMENTS, storage=str(file))
-    study = caught.value.partial
-    assert len(study.trials) == kept(file) >= 9
-    assert (study.ended, study.finished, study.total) == ("interrupted", False, 16)
-    assert study.best is not None
-    states = own(study)
+            tuned(**arguments)
+    partial = caught.value.partial
+    assert len(partial.trials) == kept(tmp_path / "study.journal") >= 9
+    assert (partial.ended, partial.finished, partial.total) == ("interrupted", False, 16)
+    assert partial.best is not None
+    states = own(partial).keys()
     assert TrialState.RUNNING not in states
-    again = tuned(**ARGUMENTS, storage=str(file))
-    assert again.finished
-    assert len(again.trials) == len(ended(again)) == 16
-    assert all(trial in told(again) for trial in told(study))
+    assert {TrialState.FAIL, TrialState.WAITING} <= states, "what ran is done again"
+    study = tuned(**arguments)
+    assert study.finished
+    assert len(study.trials) == len(ended(study)) == 16
+    assert all(trial in told(study) for trial in told(partial))
+    again = tuned(**arguments)
+    assert (again.trials, again.compiled) == (study.trials, 0)
+    more = tuned(**{**arguments, "trials": 18})
+    assert told(more)[:16] == told(study)
+    assert len(more.trials) == 18
 
 
 def test_a_search_that_joins_begins_with_other_points(
@@ -204,7 +195,7 @@ def test_a_storage_that_cannot_be_used_is_one_error(tmp_path: pathlib.Path) -> N
     )
     garbage.write_text("hello\n")
     for place, words in {
-        str(theirs): "optctx has not made it; name another storage",
+        str(theirs): "its trials differ in .* or name another storage",
         str(garbage): "cannot use the storage .*garbage.journal",
         str(tmp_path): "Is a directory",
         str(tmp_path / "none" / "study.journal"): "No such file or directory",
@@ -240,14 +231,70 @@ def test_a_full_disk_loses_nothing_that_is_kept(tmp_path: pathlib.Path) -> None:
     assert [trial.number for trial in study.trials][:4] == [0, 1, 2, 3]
 
 
-def test_what_ends_a_search_from_inside_leaves_its_trials_to_the_next(tmp_path: pathlib.Path) -> None:
-    given = {**ARGUMENTS, "storage": str(tmp_path / "study.journal")}
+# What an interrupted search says: how far it came, what is best so far, how to go on
 
-    def stop(trial: Trial, total: int | None) -> None:
-        raise StopError
+UNTRUE = re.compile(r"no gain|every point|ended", re.IGNORECASE)
 
-    with contextlib.suppress(StopError):
-        tuned(**given, on_trial=stop)
-    study = tuned(**given)
-    assert len(study.trials) == len(ended(study)) == 16
-    assert TrialState.RUNNING not in own(study)
+
+def interrupted(*arguments: object) -> None:
+    raise KeyboardInterrupt
+
+
+def measured(self: RunTime, base: bytes, candidates: Mapping[str, bytes]) -> dict[str, Trial]:
+    """What is not the base's code is faster."""
+    ratio = {"middle": 2.0, "low": 1.9, "high": 2.1}
+    times = {"seconds": ratio, "ratio": ratio, "noise": {**ratio, "high": 1.0}}
+    return {
+        name: found("ok", 1.0) if code == base else found("ok", 0.5, time=times)
+        for name, code in candidates.items()
+    }
+
+
+def test_text_and_json_say_how_far_a_search_by_run_time_came(
+    tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(RunTime, "measure", measured)
+    (tmp_path / "sum.ll").write_text(SUM)
+    (tmp_path / "sum_harness.py").write_text(HARNESS)
+    study = str(tmp_path / "night.journal")
+    words = ["tune", str(tmp_path / "sum.ll"), "--by", "time", "--storage", study]
+    words += ["--try", "force-vector-width=1,4", "--try", "unroll-count=1,2"]
+
+    def run(*more: str) -> tuple[str, str]:
+        assert main([*words, *more]) == 130
+        return capfd.readouterr()
+
+    # Before the first trial
+    with monkeypatch.context() as patch:
+        patch.setattr(_Run, "_ask", interrupted)
+        out, err = run()
+    goes_on = f"they are in {study!r}: the same command goes on"
+    assert err == f"optctx: interrupted after 0 of 4 trials; {goes_on}\n"
+    assert out.splitlines()[-1] == "interrupted after 0 of 4 trials"
+    assert not UNTRUE.search(out)
+    # Between trials
+    ended, tell = itertools.count(1), _Run._tell
+
+    def third(self: _Run, *given: Any) -> None:
+        tell(self, *given)
+        if next(ended) == 3:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(_Run, "_tell", third)
+    out, err = run()
+    assert err == f"optctx: interrupted after 3 of 4 trials; {goes_on}\n"
+    assert not UNTRUE.search(out)
+    best, last = out.splitlines()[-2:]
+    assert re.fullmatch(
+        r"best so far by time: -force-vector-width=\d -unroll-count=\d \(-50.0%, not confirmed\)", best
+    )
+    assert last == "interrupted after 3 of 4 trials"
+    # Before the second check
+    monkeypatch.setattr(Assessor, "confirm", interrupted)
+    out, err = run("--trials", "3", "--format", "json")
+    assert err.startswith("optctx: interrupted after 3 of 3 trials; ")
+    data = json.loads(out)
+    assert (data["ended"], data["finished"], data["total"], data["best"]) == ("interrupted", False, 3, None)
+    assert len(data["trials"]) == 3
+    figures = {each["number"]: each["figure"] for each in data["trials"]}
+    assert data["best_so_far"] == min(figures, key=lambda number: figures[number])
