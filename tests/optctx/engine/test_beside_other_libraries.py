@@ -7,7 +7,6 @@ import os
 import pathlib
 import re
 import shutil
-from collections.abc import Callable
 
 import pytest
 
@@ -27,17 +26,13 @@ def test_a_library_in_a_folder_whose_name_is_not_utf8_is_a_library_like_any_othe
     shutil.copy(next(each for each, _ in loaded_libraries() if "/libm" in each), path)
     ctypes.CDLL(path)
     assert path in [each for each, _ in loaded_libraries()]
+    with pytest.raises(UnsupportedImageError, match=re.escape(f"{path}: ")):
+        attach(loaded_image(path))
     other = shutil.copy(path, folder / "other.so")
     ctypes.CDLL(str(other))
-    with pytest.raises(UnsupportedImageError, match=re.escape(f"{other}: ")):
-        attach(loaded_image(other))
-    steps: list[tuple[Callable[[], object], str]] = [
-        (lambda: os.unlink(path), f"open {path} failed: No such file or directory"),
-        (lambda: os.mkdir(path), f"{path}: not a regular file"),
-    ]
-    for happens, said in steps:
-        happens()
-        with pytest.raises(UnsupportedImageError, match=re.escape(f"cannot use this LLVM: {said}")):
-            loaded_image(path)
+    for change, said in ((os.unlink, "No such file or directory"), (os.mkdir, "not a regular file")):
+        change(other)
+        with pytest.raises(UnsupportedImageError, match=f"cannot use this LLVM: .*other.so.*{said}"):
+            loaded_image(other)
     with four():
         assert unrolled() == 4
