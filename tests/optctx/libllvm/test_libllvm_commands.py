@@ -113,6 +113,21 @@ def test_a_search_compiles_with_it_and_its_study_goes_on_with_no_other(
 
 
 @forked
+def test_a_ranking_and_a_reduction_compile_with_it(library: str, capfd: pytest.CaptureFixture[str]) -> None:
+    own = ["--llvm", library, "--format", "json"]
+    assert main(["rank", "counted.ll", "--only", "unroll-count", *own]) == 0
+    [effect] = json.loads(capfd.readouterr().out)["effects"]
+    with FreshProcess() as fresh:
+        for trial in effect["trials"]:
+            options = tuple(f"-{name}={text}" for name, text in trial["options"].items())
+            code = fresh.compile(Job(COUNTED, options=options, llvm=library)).code
+            assert trial["attributes"]["digest"] == hashlib.sha256(code).hexdigest()
+    command = ["--set", "unroll-count=4", "--command", "false", "--llvm", library]
+    assert main(["reduce", "counted.ll", *command, "--set", "aarch64-use-aa=false"]) == 2
+    assert "aarch64-use-aa" in capfd.readouterr().err, "it has no such target"
+
+
+@forked
 def test_property_tests_draw_its_options(library: str) -> None:
     image = libllvm.open(library).image
     of_job = options("unroll-*", image=image, read_by=Job(COUNTED, llvm=library))

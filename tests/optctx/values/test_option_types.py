@@ -130,7 +130,7 @@ def test_every_type_and_storage_that_can_be_scoped_is_covered_here() -> None:
     scopable = [option for option in registry().values() if option.scope == "thread"]
     covered = {case.kind for case in CASES} | {"bits"}
     assert covered == {option.type for option in scopable}
-    beside = {"debug", "debug-only"}  # test_debug_types.py
+    beside = {"debug", "debug-only"}  # test_debug.py
     others = {option.storage for option in scopable if option.name not in beside}
     assert {case.storage for case in CASES} == others
 
