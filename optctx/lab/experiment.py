@@ -191,10 +191,18 @@ class Experiment:
                 timeout=limits.seconds(), memory=limits.memory, directory=self.plan.directory
             ) as fresh,
         ):
-            while batch := dict(more(self.window)):
-                ended = [*self.all(partial(_taken, iter(batch.items())), made)]
-                references = [self._reference(batch[trial.number]) for trial in ended]
-                yield from threads.map(partial(_judged, fresh), ended, references)
+            judge = partial(threads.map, partial(_judged, fresh))
+            yield from self._judged_batches(more, made, judge)
+
+    def _judged_batches(
+        self,
+        more: More,
+        made: Callable[[Answer], Trial],
+        judge: Callable[[list[Trial], list[Job]], Iterator[Trial]],
+    ) -> Iterator[Trial]:
+        while batch := dict(more(self.window)):
+            ended = [*self.all(partial(_taken, iter(batch.items())), made)]
+            yield from judge(ended, [self._reference(batch[trial.number]) for trial in ended])
 
     def _reference(self, options: Options) -> Job:
         """What a fresh process compiles to compare."""
