@@ -201,7 +201,8 @@ if step == "stopped":  # the kernel continues it, as nothing else could then
     os.waitid(os.P_PID, pool.process, os.WSTOPPED)
 print("there", flush=True)
 try:
-    time.sleep(3600)
+    while True:  # a signal that comes before the system call does not end a long one
+        time.sleep(0.1)
 finally:
     if step == "closing":
         pool.close()
