@@ -75,8 +75,9 @@ def _marked(item: pytest.Item) -> list[str]:
 
 def _read(item: pytest.Item, place: str, given: tuple[Any, ...], named: Mapping[str, Any]) -> list[str]:
     """Read one command line, its words, or a mapping, and keywords. Fails the test with one line."""
+    is_text = bool(given) and all(isinstance(each, str) for each in given)
     try:
-        if given and all(isinstance(each, str) for each in given):
+        if is_text:
             first = OptionContext.from_args(given[0] if len(given) == 1 else given, base="defaults")
         else:
             first = OptionContext(*given, base="defaults")
