@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
+from typing import TypeVar
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -29,6 +31,7 @@ from .shell import UpstreamError
 
 _PARTS = ("TargetInfo", "Target", "TargetMC", "AsmPrinter", "AsmParser")
 ROOTS = (*FUNCTIONS, *(f"LLVMInitializeX86{part}" for part in _PARTS))
+T = TypeVar("T")
 _EXAMPLES = 300  # pairs of compilations
 # The properties that a way does not have: contexts of the prototype fall back to the values of the process.
 _LACKS = {"thread": set[str](), "source": {"independence"}}
@@ -89,7 +92,7 @@ def _equal(ways: dict[str, Strategy]) -> tuple[int, int]:
 
     @crash_proof(timeout=60)
     def compare_pair(pair: tuple[Job, Job]) -> None:
-        found = {name: _together(way, pair) for name, way in ways.items()}
+        found = {name: at_once(partial(_digest, way), pair) for name, way in ways.items()}
         assert found["thread"] == found["source"], [job.options for job in pair]
 
     same()
@@ -107,13 +110,17 @@ def _takes(source: Strategy, thread: Strategy, option: Option) -> bool:
         return False
 
 
-def _together(way: Strategy, pair: Sequence[Job]) -> list[str]:
-    """Digests of what two threads give that compile at the same time, each a job."""
-    ready = threading.Barrier(len(pair))
+def _digest(way: Strategy, job: Job) -> str:
+    return digest(way.compile(replace(job, llvm=way.llvm)))
 
-    def compiled(job: Job) -> str:
+
+def at_once(compiled: Callable[[T], str], jobs: Sequence[T]) -> list[str]:
+    """What threads give that compile at the same time, each a job."""
+    ready = threading.Barrier(len(jobs))
+
+    def work(job: T) -> str:
         ready.wait()
-        return digest(way.compile(replace(job, llvm=way.llvm)))
+        return compiled(job)
 
-    with ThreadPoolExecutor(len(pair)) as pool:
-        return list(pool.map(compiled, pair))
+    with ThreadPoolExecutor(len(jobs)) as pool:
+        return list(pool.map(work, jobs))
