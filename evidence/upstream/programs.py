@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from evidence.shell import run
+
 from .build import Builder
 from .setup import Setup
-from .shell import run
 from .stamps import digest, step
 
 CPP = Path(__file__).parent / "cpp"
@@ -64,7 +65,7 @@ def link(
     archives: Sequence[Path],
     flags: Sequence[str] = ("-Wl,--gc-sections",),
 ) -> Path:
-    """Links `linked/NAME`. Raises UpstreamError with the linker's words."""
+    """Links `linked/NAME`. Raises StepError with the linker's words."""
     made = setup.linked / name
     state = digest(name, flags, *parts, [f"{path} {path.stat().st_mtime_ns}" for path in archives])
 

@@ -9,11 +9,11 @@ from pathlib import Path
 
 from evidence.conformance.job import Job, source
 from evidence.conformance.library import compile_by_llvm_c
+from evidence.shell import StepError, run
 from evidence.strategies import Strategy, open_strategy
 from optctx import libllvm
 
 from .setup import Setup
-from .shell import UpstreamError, run
 from .ways import at_once
 
 PASSES = "default<O3>"
@@ -58,7 +58,7 @@ class Outcome:
 
 
 def prove(setup: Setup, opt: Path, library: Path, kernel: Path, *, all_files: bool) -> Outcome:
-    """Compares threads with processes, for each input and door. Raises UpstreamError if one differs.
+    """Compares threads with processes, for each input and door. Raises StepError if one differs.
 
     `opt`: the patched one; Debian's has to print the same. `library`: of the prototype. `all_files`: whether
     all files that know options are patched, those of the code generator among them.
@@ -83,7 +83,7 @@ def _optimised(setup: Setup, opt: Path, file: Path, options: tuple[str, ...]) ->
     words: list[str | Path] = ["-S", f"-passes={PASSES}", *options, file]
     patched, stock = run([opt, *words]), run([setup.tool("opt"), *words])
     if patched != stock:
-        raise UpstreamError(f"{file.name} with {options}: the patched opt and Debian's differ")
+        raise StepError(f"{file.name} with {options}: the patched opt and Debian's differ")
     return patched
 
 
@@ -96,7 +96,7 @@ def _compare(way: Strategy, job: Job, given: dict[tuple[str, ...], str]) -> int:
         ]
         for one, found in zip(jobs, door(way, jobs), strict=True):
             if _nameless(found, "module") != _nameless(given[one.options], job.path, Path(job.path).name):
-                raise UpstreamError(
+                raise StepError(
                     f"{job.path}, {door.__name__}: the thread with {one.options} got another output than a "
                     "process, while other threads had other options"
                 )

@@ -13,6 +13,7 @@ from typing import TypeVar
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from evidence.shell import StepError
 from evidence.strategies import Strategy, open_strategy
 from evidence.strategies.judging import Judge
 from evidence.strategies.kernel import KERNEL, OPTIONS
@@ -27,7 +28,6 @@ from optctx.testing import arguments, crash_proof, jobs, options, overrides
 from .build import Builder
 from .programs import CPP, compile_object, headers, link_library, patched_includes
 from .setup import Setup
-from .shell import UpstreamError
 
 _PARTS = ("TargetInfo", "Target", "TargetMC", "AsmPrinter", "AsmParser")
 ROOTS = (*FUNCTIONS, *(f"LLVMInitializeX86{part}" for part in _PARTS))
@@ -57,16 +57,16 @@ def make_libraries(setup: Setup, builder: Builder, patched: Sequence[Path]) -> d
 
 
 def compare(libraries: dict[str, Path]) -> Ways:
-    """Ask each way for every property, and compare what both give. Raises UpstreamError for a difference."""
+    """Ask each way for every property, and compare what both give. Raises StepError for a difference."""
     ways = {name: open_strategy(name, str(path)) for name, path in libraries.items()}
     holding, programs = {}, 0
     for name, way in ways.items():
         with Judge(name, Job(KERNEL, emit="assembly", llvm=way.llvm), OPTIONS) as judge:
             verdicts = [judge.judge(each) for each in PROPERTIES]
         if judge.refused:
-            raise UpstreamError(f"{name!r} refuses options: {judge.refused}")
+            raise StepError(f"{name!r} refuses options: {judge.refused}")
         if {each.property for each in verdicts if not each.holds} != _LACKS[name]:
-            raise UpstreamError(f"{name!r}: {[each for each in verdicts if not each.holds]}")
+            raise StepError(f"{name!r}: {[each for each in verdicts if not each.holds]}")
         holding[name] = [each.property for each in verdicts if each.holds]
         programs += sum(each.programs for each in verdicts)
     return Ways(holding, programs, *_equal(ways))

@@ -19,7 +19,7 @@ from collections.abc import Sequence
 from evidence.conformance import fresh, main, scoped, stability
 from evidence.conformance.cache import ReferenceCache
 from evidence.conformance.job import Job, Machines, Outcome, compile_job, initialise
-from evidence.conformance.judging import Settings, judge_all
+from evidence.conformance.judging import judge_all
 from evidence.conformance.scoped import Mode, scoped_outcome
 from optctx import Log
 from optctx.children.pool import SharedPool
@@ -131,7 +131,7 @@ def judge_jobs(cache: str, *names: str) -> None:
         contextlib.redirect_stdout(io.StringIO()),  # progress
         ReferenceCache(pathlib.Path(cache), "library") as known,
     ):
-        verdicts = judge_all(chosen, known, Settings(timeout=_SOON_LATE if "hangs" in names else _LATE))
+        verdicts = judge_all(chosen, known, _SOON_LATE if "hangs" in names else _LATE)
     json.dump({each.job.where: (each.verdict, each.detail) for each in verdicts}, sys.stdout)
 
 
