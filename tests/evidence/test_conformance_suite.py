@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.own_llvm import PARTS, link, needs_archives
 from tests.support.processes import python_process, run_python
 from tests.support.rows import rows
 
@@ -63,6 +64,12 @@ def test_every_fault_is_told_from_every_other(
     for name, (verdict, detail) in wanted.items():
         assert found[name][0] == verdict, name
         assert found[name][1].startswith(detail), name
+
+
+@needs_archives
+def test_options_of_company_are_reset_in_the_library_that_is_judged() -> None:
+    script = "import sys, tests.evidence.suite_faults as it; it.compile_after_company(sys.argv[1])"
+    assert run_python(script, link("-Wl,--build-id", *PARTS, "x86", "nvptx")) == "output True\n"
 
 
 def run_command(fault: str, hidden: str, folder: pathlib.Path, *arguments: str) -> tuple[int, Any, str]:
