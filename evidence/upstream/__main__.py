@@ -82,9 +82,7 @@ def _run(setup: Setup, asked: argparse.Namespace) -> None:
         lambda: run_unit(setup, builder),
         lambda passed: f"{passed[0]} of LLVM's, {passed[1]} of contexts passed",
     )
-    same = _step(
-        "layout", lambda: run_layout(setup, builder), lambda count: f"{count} sizes and offsets are the same"
-    )
+    same = _step("layout", lambda: run_layout(setup), lambda count: f"{count} sizes and offsets are the same")
     programs, rebuilt = _programs(setup, builder, asked.all)
     kernel = _ROOT / "examples" / "kernel.ll"
     outcome = _step(
@@ -145,7 +143,7 @@ def _programs(setup: Setup, builder: Builder, everything: bool) -> tuple[dict[st
             setup, setup.source / "llvm" / "tools" / "opt" / "opt.cpp", "opt", patched_includes(setup)
         )
         return {
-            "opt": link(setup, builder, "opt", [driver], archives),
+            "opt": link(setup, "opt", [driver], archives),
             **make_libraries(setup, builder, archives),
         }
 

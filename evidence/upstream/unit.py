@@ -22,7 +22,7 @@ def run_unit(setup: Setup, builder: Builder) -> tuple[int, int]:
     builder.ninja([*libraries, "llvm_gtest_main", *objects], "unit")
     parts = [setup.objects / name for name in (*objects, _MAIN)]
     archives = [setup.objects / "lib" / f"lib{name}.a" for name in libraries]
-    program = link(setup, builder, "unit", parts, [*archives, setup.archives / "libLLVMTargetParser.a"])
+    program = link(setup, "unit", parts, [*archives, setup.archives / "libLLVMTargetParser.a"])
     # Apart: CommandLine's own tests unregister every option that exists.
     stock, contexts = (run([program, f"--gtest_filter={sign}OptionContext*"]) for sign in ("-", ""))
     return passed_tests(stock), passed_tests(contexts)
@@ -36,7 +36,7 @@ def passed_tests(said: str) -> int:
     return int(found[1])
 
 
-def run_layout(setup: Setup, builder: Builder) -> int:
+def run_layout(setup: Setup) -> int:
     """How many sizes and offsets are the same under stock and patched headers. Raises StepError."""
     stock_flags = [f"-I{setup.llvm / 'include'}"]
     stock = compile_object(setup, CPP / "layout.cpp", "layout_stock", stock_flags)
@@ -44,7 +44,7 @@ def run_layout(setup: Setup, builder: Builder) -> int:
     support = [setup.objects / "lib" / f"lib{name}.a" for name in ("LLVMSupport", "LLVMDemangle")]
     # Nothing of the library runs: any Support does.
     said = [
-        run([link(setup, builder, f"layout-{name}", [made], support)]).splitlines()
+        run([link(setup, f"layout-{name}", [made], support)]).splitlines()
         for name, made in (("stock", stock), ("patched", patched))
     ]
     for before, after in zip(*said, strict=True):

@@ -26,7 +26,7 @@ from optctx.libllvm.functions import FUNCTIONS
 from optctx.testing import arguments, crash_proof, jobs, options, overrides
 
 from .build import Builder
-from .programs import CPP, compile_object, headers, link_library, patched_includes
+from .programs import CPP, compile_object, link, patched_includes
 from .setup import Setup
 
 _PARTS = ("TargetInfo", "Target", "TargetMC", "AsmPrinter", "AsmParser")
@@ -49,10 +49,13 @@ class Ways:
 
 def make_libraries(setup: Setup, builder: Builder, patched: Sequence[Path]) -> dict[str, Path]:
     """The library of each way. `patched`: the archives with rebuilt objects."""
-    scopes = compile_object(setup, CPP / "scopes.cpp", "scopes", patched_includes(setup), headers(setup))
+    support = setup.source / "llvm" / "include" / "llvm" / "Support"
+    headers = [support / name for name in ("CommandLine.h", "OptionContext.h", "ThreadPool.h")]
+    scopes = compile_object(setup, CPP / "scopes.cpp", "scopes", patched_includes(setup), headers)
+    flags = ["-shared", "-Wl,-Bsymbolic-functions,--build-id,-z,defs", *(f"-Wl,-u,{root}" for root in ROOTS)]
     return {
-        "thread": link_library(setup, builder, "libLLVM-stock.so", [], builder.archives(), ROOTS),
-        "source": link_library(setup, builder, "libLLVM-prototype.so", [scopes], patched, ROOTS),
+        "thread": link(setup, "libLLVM-stock.so", ["-lzstd"], builder.archives(), flags),
+        "source": link(setup, "libLLVM-prototype.so", [scopes, "-lzstd"], patched, flags),
     }
 
 
