@@ -10,14 +10,13 @@ import queue
 import sys
 import threading
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from llvmlite import binding
 
 from evidence.benchmarks._module import module_text
-from evidence.benchmarks._report import Report, Spread, spread
+from evidence.benchmarks._report import Report, spread
 from optctx import OptionContext
 from optctx.compiling import Job, compile_job, initialise_targets
 
@@ -35,18 +34,10 @@ class Ready(Protocol):
     def wait(self) -> int: ...
 
 
-class Laps(Protocol):
+class Times(Protocol):
     """A queue between threads or between processes."""
 
-    def put(self, item: Lap, /) -> None: ...
-
-
-@dataclass(frozen=True)
-class Lap:
-    """Seconds that a piece of work took, and how many of them its thread waited for a free processor."""
-
-    seconds: float
-    waited: float
+    def put(self, item: float, /) -> None: ...
 
 
 def main() -> int:
@@ -61,29 +52,17 @@ def main() -> int:
         "threads, llvmlite's own API (its lock)": (locked, _threads),
         "processes (the best this machine can do)": (own, _processes),
     }
-    laps: dict[str, list[tuple[Lap, Lap]]] = {name: [] for name in ways}
-    _one(own)  # warm
+    ratios: dict[str, list[float]] = {name: [] for name in ways}
+    _seconds(own)  # warm
     for _ in range(_REPEATS):  # in turn, so that other work on the machine meets all alike
         for name, (work, together) in ways.items():
-            laps[name].append((_one(work), together(work)))
+            ratios[name].append(_seconds(work) / together(work))
     print("\nthroughput of two, as a multiple of one thread's")
-    for name in ways:
-        report.line(f"two {name}", _ratios(laps[name]).text(1, 2))
-    print("the same, less the time that threads waited for a processor that other programs had")
-    for name in ways:
-        report.line(f"two {name}", _ratios(laps[name], corrected=True).text(1, 2))
-    print("seconds: one thread, then two")
-    for name in ways:
-        one, two = (spread([pair[i].seconds for pair in laps[name]]).text(1, 2) for i in (0, 1))
-        report.line(f"two {name}", f"{one}; {two}")
-    median = _ratios(laps[next(iter(ways))]).median
+    for name, found in ratios.items():
+        report.line(f"two {name}", spread(found).text(1, 2))
+    median = spread(ratios[next(iter(ways))]).median
     report.target("throughput of two threads, median", median, _LIMIT, " times", at_least=True)
     return report.end()
-
-
-def _ratios(laps: list[tuple[Lap, Lap]], *, corrected: bool = False) -> Spread:
-    part = int(corrected)
-    return spread([(a.seconds - part * a.waited) / (b.seconds - part * b.waited) for a, b in laps])
 
 
 def _work(options: dict[str, object], compile_once: Work) -> Work:
@@ -107,58 +86,43 @@ def _llvmlite(text: str) -> bytes:
         return machine.emit_object(module)  # type: ignore[no-any-return]
 
 
-def _one(work: list[Work]) -> Lap:
-    """One thread does all of it."""
-    return _timed(lambda: [each() for each in work])
+def _seconds(work: Sequence[Work]) -> float:
+    """What one thread takes for all of it."""
+    start = time.perf_counter()
+    for each in work:
+        each()
+    return time.perf_counter() - start
 
 
-def _threads(work: list[Work]) -> Lap:
+def _threads(work: list[Work]) -> float:
     """A thread for each; what the slowest took, from the moment when all were ready."""
     ready = threading.Barrier(len(work))
-    laps: queue.SimpleQueue[Lap] = queue.SimpleQueue()
-    threads = [threading.Thread(target=_share, args=(ready, laps, each)) for each in work]
+    times: queue.SimpleQueue[float] = queue.SimpleQueue()
+    threads = [threading.Thread(target=_share, args=(ready, times, each)) for each in work]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    return _slowest([laps.get() for _ in work])
+    return max(times.get() for _ in work)
 
 
-def _processes(work: list[Work]) -> Lap:
+def _processes(work: list[Work]) -> float:
     """As `_threads`, in forked processes: warm from the start; no other thread is running when they fork."""
     fork = multiprocessing.get_context("fork")
     ready = fork.Barrier(len(work))
-    laps = fork.SimpleQueue()
-    children = [fork.Process(target=_share, args=(ready, laps, each)) for each in work]
+    times = fork.SimpleQueue()
+    children = [fork.Process(target=_share, args=(ready, times, each)) for each in work]
     for child in children:
         child.start()
-    found: list[Lap] = [laps.get() for _ in work]
+    slowest: float = max(times.get() for _ in work)
     for child in children:
         child.join()
-    return _slowest(found)
+    return slowest
 
 
-def _share(ready: Ready, laps: Laps, work: Work) -> None:
+def _share(ready: Ready, times: Times, work: Work) -> None:
     ready.wait()
-    laps.put(_timed(work))
-
-
-def _slowest(laps: list[Lap]) -> Lap:
-    """Until all were done, and until all would have been without waiting."""
-    seconds = max(lap.seconds for lap in laps)
-    return Lap(seconds, seconds - max(lap.seconds - lap.waited for lap in laps))
-
-
-def _timed(work: Work) -> Lap:
-    waited, start = _waited(), time.perf_counter()
-    work()
-    return Lap(time.perf_counter() - start, _waited() - waited)
-
-
-def _waited() -> float:
-    """Seconds that this thread was ready to run and had no processor, so far (Linux's schedstat)."""
-    with open("/proc/thread-self/schedstat") as file:
-        return int(file.read().split()[1]) * 1e-9
+    times.put(_seconds([work]))
 
 
 if __name__ == "__main__":

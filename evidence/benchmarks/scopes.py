@@ -32,49 +32,32 @@ _TIME_LIMIT = 100.0  # microseconds
 _MEMORY_LIMIT = 40.0  # KB of 1,000 bytes
 
 # Every value is new, so nothing that was made before can be used again.
-_SETS = {
-    "five plain options": (
-        ("unroll-count", int),
-        ("inline-threshold", int),
-        ("memdep-block-scan-limit", int),
-        ("licm-max-num-uses-traversed", int),
-        ("chr-bias-threshold", float),
-    ),
-    # External storage whose address escapes, and a string: LLVM may keep what they own, so optctx keeps it.
-    "five options of mixed kinds": (
-        ("unroll-count", int),
-        ("inline-threshold", int),
-        ("chr-bias-threshold", float),
-        ("force-vector-width", int),
-        ("cfg-func-name", str),
-    ),
-}
+
+_OPTIONS = (
+    ("unroll-count", int),
+    ("inline-threshold", int),
+    ("memdep-block-scan-limit", int),
+    ("licm-max-num-uses-traversed", int),
+    ("chr-bias-threshold", float),
+)
 
 
 def main() -> int:
     report = Report("Scopes and contexts")
     _scopes(report)
-    for name in _SETS:
-        # A process each: memory that the one gave back would hide what the other takes.
-        measured = json.loads(
-            fresh_output(
-                "import sys; from evidence.benchmarks.scopes import measure; measure(sys.argv[1])", name
-            )
-        )
-        _contexts(report, name, measured)
+    # In a process of its own: memory that the scopes gave back would hide what the contexts take.
+    _contexts(report, json.loads(fresh_output("from evidence.benchmarks import scopes; scopes.measure()")))
     return report.end()
 
 
 def _scopes(report: Report) -> None:
-    plain, five = OptionContext(), OptionContext(_values("five plain options", 4))
+    plain, five = OptionContext(), OptionContext(_values(4))
     print("\nenter and exit, microseconds")
     report.line("with nullcontext() made before (baseline)", _with(contextlib.nullcontext()))
     report.line("with a threading.Lock (baseline)", _with(threading.Lock()))
     report.line("with a context without overrides", _with(plain))
     medians = [_enter_exit(five) for _ in range(_REPEATS)]
     report.line("with a context of five overrides", spread(medians).text())
-    processor = [_enter_exit(five, time.process_time) for _ in range(_REPEATS)]
-    report.line("the same, processor time", spread(processor).text())
     with plain:
         report.line("the same, nested in another scope", _with(five))
     report.target("enter and exit, median", spread(medians).median, _SCOPE_LIMIT, " us")
@@ -125,19 +108,18 @@ def _with(context: AbstractContextManager[object]) -> str:
     return spread([_enter_exit(context) for _ in range(_REPEATS)]).text()
 
 
-def _enter_exit(
-    context: AbstractContextManager[object], clock: Callable[[], float] = time.perf_counter
-) -> float:
+def _enter_exit(context: AbstractContextManager[object]) -> float:
     """Microseconds for one round."""
-    loop = timeit.Timer("with context: pass", timer=clock, globals={"context": context})
+    loop = timeit.Timer("with context: pass", globals={"context": context})
     return loop.timeit(_SCOPE_LOOPS) / _SCOPE_LOOPS * 1e6
 
 
-def _contexts(report: Report, name: str, found: dict[str, list[float]]) -> None:
-    print(f"\n{name}, {_ALIVE:,} contexts alive at once; microseconds each, over batches of {_BATCH}")
+def _contexts(report: Report, found: dict[str, list[float]]) -> None:
+    print(
+        f"\n{_ALIVE:,} contexts of five overrides alive at once; microseconds each, over batches of {_BATCH}"
+    )
     report.line("a context without overrides (baseline)", spread(found["empty"]).text(1, 2))
     report.line("made from cold", spread(found["cold"]).text(1, 2))
-    report.line("made from cold, processor time, mean", f"{found['processor'][0]:.2f}")
     report.line("entered and left for the first time", spread(found["entered"]).text(1, 2))
     made, entered, inside = found["kb"]
     report.line("memory, made (RSS)", f"{made:.2f} KB each")
@@ -148,17 +130,15 @@ def _contexts(report: Report, name: str, found: dict[str, list[float]]) -> None:
     report.target("memory, entered once", entered, _MEMORY_LIMIT, " KB")
 
 
-def measure(name: str) -> None:
-    """Prints the figures of one set of options; for a process of its own."""
-    OptionContext(_values(name, 1))  # attaches
+def measure() -> None:
+    """Prints the figures of contexts; for a process of its own."""
+    OptionContext(_values(1))  # attaches
     alive: list[OptionContext] = []
-    values = [_values(name, 1000 + n) for n in range(_ALIVE)]
+    values = [_values(1000 + n) for n in range(_ALIVE)]
     empty = _batches(lambda n: alive.append(OptionContext()))
     alive.clear()
     before = _rss()
-    processor = time.process_time()
     cold = _batches(lambda n: alive.append(OptionContext(values[n])))
-    spent = (time.process_time() - processor) / _ALIVE * 1e6
     sizes = [_rss()]
     entered = _batches(lambda n: _enter(alive[n]))
     sizes.append(_rss())
@@ -167,11 +147,12 @@ def measure(name: str) -> None:
             stack.enter_context(context)
         sizes.append(_rss())
     kb = [(size - before) / _ALIVE / 1e3 for size in sizes]
-    print(json.dumps({"empty": empty, "cold": cold, "processor": [spent], "entered": entered, "kb": kb}))
+    print(json.dumps({"empty": empty, "cold": cold, "entered": entered, "kb": kb}))
 
 
-def _values(name: str, n: int) -> dict[str, object]:
-    return {option: kind(n) for option, kind in _SETS[name]}
+def _values(n: int) -> dict[str, object]:
+    """New ones for each `n`, so that nothing that was made before can be used again."""
+    return {option: kind(n) for option, kind in _OPTIONS}
 
 
 def _enter(context: OptionContext) -> None:

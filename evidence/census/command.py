@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import fnmatch
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from evidence.census.counts import flags, totals, totals_lines
@@ -46,7 +47,9 @@ def add(commands: _SubParsersAction[Parser]) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Take, and print. Raises OptctxError and OSError."""
-    found = take_census().only(lambda name: fnmatch.fnmatchcase(name, arguments.options))
+    taken = take_census()
+    wanted = (each for each in taken.options if fnmatch.fnmatchcase(each.facts.name, arguments.options))
+    found = replace(taken, options=tuple(wanted))
     if not found.options:
         raise OptctxError(
             f"no option matches {shown(arguments.options)}; `optctx options` shows every option"

@@ -16,7 +16,7 @@ _FORMS = {"list": "list", "bits": "bits", "string": "string", "other": "class"}
 
 def constructs(reader: Reader) -> bool:
     """Whether the function is a constructor: LLVM reads the option while it makes an object."""
-    return bool(signature_of(reader.function).constructs)
+    return signature_of(reader.function).constructs
 
 
 FLAGS: dict[str, Callable[[CountedOption], bool]] = {

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 
 from optctx._native import OCCURRENCES_AT, POSITION_AT, Site, demangle
 from optctx.compiling.facts import OptionFacts, facts
@@ -66,10 +66,6 @@ class Census:
 
     title: str
     options: tuple[CountedOption, ...]
-
-    def only(self, keep: Callable[[str], bool]) -> Census:
-        """The same with the options of some names."""
-        return replace(self, options=tuple(each for each in self.options if keep(each.facts.name)))
 
 
 def take_census() -> Census:

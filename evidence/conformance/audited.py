@@ -3,29 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
+from typing import NamedTuple
 
 from evidence.conformance.job import Job, Outcome, compile_job
 from evidence.conformance.library import judged_image
 from evidence.conformance.verdict import Verdict
 from optctx import OptionContext
 from optctx.engine.attach import attach
-from tests.support.audit import audit
+from optctx.wording import first_few
+from tests.support.audit import Access, audit
 
-_SHOWN = 5  # jobs listed for one access
 
-
-@dataclass
-class Sighting:
+class Sighting(NamedTuple):
     """One instruction that touched one option's own storage; addresses are those in the library's file."""
 
-    function: str
-    option: str
-    instruction: int
-    address: int
-    write: bool
-    count: int = 0
-    jobs: list[str] = field(default_factory=list)
+    access: Access
+    jobs: list[str]
 
 
 def compile_audited(job: Job, context: OptionContext) -> Outcome:
@@ -46,19 +40,11 @@ def find_sightings(verdicts: Iterable[Verdict]) -> list[Sighting]:
     for verdict in verdicts:
         for access in verdict.scoped.accesses if verdict.scoped is not None else ():
             key = (access.instruction, access.option, access.write)
-            sighting = found.setdefault(
-                key,
-                Sighting(
-                    access.function,
-                    access.option,
-                    access.instruction,
-                    access.address,
-                    access.write,
-                ),
+            first, jobs = found.get(key, (replace(access, count=0), []))
+            found[key] = Sighting(
+                replace(first, count=first.count + access.count), [*jobs, verdict.job.where]
             )
-            sighting.count += access.count
-            sighting.jobs.append(verdict.job.where)
-    return sorted(found.values(), key=lambda sighting: (-len(sighting.jobs), sighting.instruction))
+    return sorted(found.values(), key=lambda each: (-len(each.jobs), each.access.instruction))
 
 
 def sightings_as_text(verdicts: Sequence[Verdict]) -> list[str]:
@@ -74,9 +60,9 @@ def sightings_as_text(verdicts: Sequence[Verdict]) -> list[str]:
 
 
 def _line(sighting: Sighting) -> str:
-    jobs = ", ".join(sighting.jobs[:_SHOWN]) + (", ..." if len(sighting.jobs) > _SHOWN else "")
+    seen, jobs = sighting
     return (
-        f"  {sighting.function or 'code outside every function'} at {sighting.instruction:#x} "
-        f"{'writes' if sighting.write else 'reads'} {sighting.option} at {sighting.address:#x}: "
-        f"{sighting.count} times in {len(sighting.jobs)} jobs ({jobs})"
+        f"  {seen.function or 'code outside every function'} at {seen.instruction:#x} "
+        f"{'writes' if seen.write else 'reads'} {seen.option} at {seen.address:#x}: "
+        f"{seen.count} times in {len(jobs)} jobs ({first_few(jobs)})"
     )

@@ -12,10 +12,13 @@ from typing import NamedTuple
 from evidence.conformance import fresh
 from evidence.conformance.job import Job
 from evidence.conformance.library import choose_library, judged_image
-from evidence.conformance.runlines import NeedsValue, read_jobs
+from evidence.conformance.runlines import read_jobs
 from evidence.conformance.scoped import shuffled
-from evidence.conformance.source import SourceError, default_cache, llvm_tests
+from evidence.conformance.source import default_cache, llvm_tests
 from evidence.conformance.verdict import option_names
+from evidence.shell import StepError
+from optctx.engine.attach import attach
+from optctx.values.texts import needs_value
 
 
 class _Read(NamedTuple):
@@ -34,7 +37,7 @@ def new_parser(program: str, about: str | None) -> argparse.ArgumentParser:
 
 
 def add_choice(parser: argparse.ArgumentParser, *, seed: str, seconds: float = 20.0) -> None:
-    """The folders, what `choose` and `tests_root` need, and a limit. `seed`: what it decides."""
+    """The folders, what `choose` and `read_tests` need, and a limit. `seed`: what it decides."""
     parser.add_argument("folders", nargs="*", default=["Transforms", "Analysis", "CodeGen"])
     parser.add_argument("--tests", type=absolute, help="a folder with FOLDERs, in place of llvm/test")
     cache = default_cache().resolve()
@@ -49,18 +52,6 @@ def add_choice(parser: argparse.ArgumentParser, *, seed: str, seconds: float = 2
 def absolute(text: str) -> Path:
     """A file or folder, also for a program that goes to another folder."""
     return Path(text).resolve()
-
-
-def tests_root(options: argparse.Namespace, command: str) -> Path:
-    """The folder of tests, which is fetched if it has to be.
-
-    Where there is no source, the command says so and ends with status 2.
-    """
-    try:
-        return options.tests or llvm_tests(options.cache)
-    except SourceError as error:
-        print(f"{command}: {error}", file=sys.stderr)
-        raise SystemExit(2) from None
 
 
 def work_apart(options: argparse.Namespace) -> None:
@@ -85,23 +76,16 @@ def choose(jobs: list[Job], options: argparse.Namespace) -> list[Job]:
     return [jobs[index] for index in sorted(chosen[: options.limit or None])]
 
 
-def value_needs() -> NeedsValue:
-    """Whether an option takes a value. Attaches."""
-    from optctx.engine.attach import attach
-    from optctx.values.texts import needs_value
+def read_tests(options: argparse.Namespace) -> tuple[list[Job], Counter[str], str]:
+    """(jobs, what was left out and why, the library's build ID).
 
-    engine = attach(judged_image())
-
-    def needs(name: str) -> bool | None:
-        option = engine.options.get(name)
-        return None if option is None else needs_value(engine.resolve(option))
-
-    return needs
-
-
-def read_tests(options: argparse.Namespace, command: str) -> tuple[list[Job], Counter[str], str]:
-    """(jobs, what was left out and why, the library's build ID)."""
-    root = tests_root(options, command)
+    Fetches the tests if it has to. Where there is no source, it says so and ends the program with status 2.
+    """
+    try:
+        root = options.tests or llvm_tests(options.cache)
+    except StepError as error:
+        print(f"conformance: {error}", file=sys.stderr)
+        raise SystemExit(2) from None
     choose_library(getattr(options, "llvm", None))
     done = fresh.POOL.running().call(read_here, str(root), options.folders, gives=_Read)
     if done.value is None:
@@ -111,7 +95,11 @@ def read_tests(options: argparse.Namespace, command: str) -> tuple[list[Job], Co
 
 
 def read_here(_: None, root: str, folders: list[str]) -> _Read:
-    """In a child, which attaches for it."""
-    from optctx.engine.attach import attach
+    """In a child, which attaches to know which options take values."""
+    engine = attach(judged_image())
 
-    return _Read(*read_jobs(Path(root), folders, value_needs()), attach(judged_image()).image.build_id)
+    def needs(name: str) -> bool | None:
+        option = engine.options.get(name)
+        return None if option is None else needs_value(engine.resolve(option))
+
+    return _Read(*read_jobs(Path(root), folders, needs), engine.image.build_id)

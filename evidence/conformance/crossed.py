@@ -25,12 +25,13 @@ from functools import partial
 from itertools import pairwise
 from typing import Any, Final, NamedTuple
 
+import capstone
 from llvmlite import binding
 
 from evidence.conformance.choice import add_choice, choose, new_parser, read_tests, work_apart
 from evidence.conformance.fresh import run_fresh
 from evidence.conformance.job import Job, Outcome, digest, initialise, make_machine, source
-from optctx import run_passes
+from optctx import ContextMismatchError, OptionContext, contained, run_passes
 from optctx.children.messages import bodies, decode, encode, write_all
 from optctx.children.pool import Pool
 from optctx.engine.attach import attach
@@ -130,8 +131,6 @@ def _jit(machine: Any) -> Any:
 
 def _run_lljit(_: Job, jit: Any, module: binding.ModuleRef) -> bytes:
     """The instructions of each function, without addresses."""
-    import capstone
-
     names = [
         each.name for each in module.functions if not each.is_declaration and each.linkage.name == "external"
     ]
@@ -274,8 +273,6 @@ def _bound_in_scope(at: Where) -> Outcome:
 
 
 def _contained(at: Where) -> Outcome:
-    from optctx import contained
-
     with at.made_in:
         made = at.make()
     with contained():
@@ -310,8 +307,6 @@ def _triple(job: Job, kind: Object) -> str:
 def _use(
     job: Job, kind: Object, triple: str, made: Any, prepare: Callable[[Any], object] | None = None
 ) -> Outcome:
-    from optctx import ContextMismatchError
-
     context = binding.create_context()
     if prepare is not None:
         prepare(context)
@@ -353,8 +348,6 @@ def attached() -> None:
 
 def crossed(_: None, job: Job, name: str, place: str, other: Job) -> Outcome:
     """In a child of a process that has attached."""
-    from optctx import OptionContext
-
     kind = OBJECTS[name]
     triple = _triple(job, kind)
     try:
@@ -372,7 +365,7 @@ def crossed(_: None, job: Job, name: str, place: str, other: Job) -> Outcome:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the program."""
     options = make_parser().parse_args(arguments)
-    jobs, _, _ = read_tests(options, "crossed")
+    jobs, _, _ = read_tests(options)
     jobs = [job for job in choose(jobs, options) if job.options and not job.solitary]
     work_apart(options)
     known = _references(jobs, options)

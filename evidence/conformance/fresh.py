@@ -9,13 +9,14 @@ import os
 import signal
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import islice
 from typing import Any, TypeVar
 
-from evidence.calls import called
 from evidence.conformance.job import Job, Outcome, compile_job, initialise
 from evidence.conformance.library import judged_image
 from optctx.children.death import Death
-from optctx.children.pool import Done, Pool, SharedPool
+from optctx.children.messages import Limits
+from optctx.children.pool import Call, Done, Pool, SharedPool, wait
 from optctx.errors import EndedEarlyError
 from optctx.process import set_process_options
 
@@ -38,12 +39,21 @@ def run_fresh(
 ) -> Iterator[tuple[T, Outcome]]:
     """Run each task in a child of its own; yield (its name, how it ended) as they end.
 
-    `tasks`: as `called` takes them. `pool`: by default, the one with the fresh processes of this process.
-    Raises EndedEarlyError if the server is gone, or can start no process.
+    `tasks`: (name, (function, its arguments after what the server has prepared)). `seconds`: for each.
+    `pool`: by default, the one with the fresh processes of this process. Raises EndedEarlyError if the server
+    is gone, or can start no process.
     """
     server = POOL.running() if pool is None else pool
-    for name, done in called(server, tasks, gives=Outcome, at_once=_AT_ONCE, seconds=seconds):
-        yield name, _outcome(done)
+    waiting = iter(tasks)
+    calls: dict[Call[Outcome], T] = {}
+    while True:
+        for name, (function, *arguments) in islice(waiting, _AT_ONCE - len(calls)):
+            calls[server.submit(function, *arguments, gives=Outcome, limits=Limits(seconds))] = name
+        if not calls:
+            return
+        for call in wait(calls):
+            if (done := call.done()) is not None:
+                yield calls.pop(call), _outcome(done)
 
 
 def _outcome(done: Done[Outcome]) -> Outcome:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import gc
 import hashlib
-from collections.abc import Callable
-from contextlib import AbstractContextManager
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cache, lru_cache
 from pathlib import Path
@@ -158,3 +159,23 @@ def make_machine(job: Job, triple: str) -> TargetMachine:
         )
     except RuntimeError as error:
         raise OptctxError(f"no target machine for {triple!r}: {error}") from None
+
+
+class SharedMachines:
+    """Machines that live as long as the process. The job that comes first makes one, inside its context."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._made: dict[Job, TargetMachine] = {}
+
+    @contextmanager
+    def __call__(self, job: Job, triple: str) -> Iterator[TargetMachine]:
+        """Raises OptctxError for a job that LLVM makes no machine for."""
+        key = replace(
+            job, tool="", path="", passes="", options=(), layout="", as_object=False, where="", triple=triple
+        )
+        with self._lock:
+            machine = self._made.get(key)
+            if machine is None:
+                machine = self._made[key] = make_machine(job, triple)
+        yield machine

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 
 from evidence.conformance.cache import ReferenceCache
 from evidence.conformance.crashes import assign_blame
@@ -14,26 +13,19 @@ from evidence.conformance.scoped import Mode, ScopedRun, run_scoped, shuffled
 from evidence.conformance.stability import measure
 from evidence.conformance.verdict import Verdict, judge
 
+_PLAIN = Mode()
 _SCOPED = 3  # times the time of a fresh process that a job may take inside a context
 
 
-@dataclass(frozen=True)
-class Settings:
-    """How to run the jobs."""
-
-    seed: int = 1  # of their order
-    timeout: float = 20.0  # seconds for one job in a fresh process
-    mode: Mode = field(default_factory=Mode)
-
-
-def judge_all(jobs: Sequence[Job], cache: ReferenceCache, settings: Settings) -> list[Verdict]:
-    """A verdict for each job, in their order."""
-    timeout, mode = settings.timeout, settings.mode
+def judge_all(
+    jobs: Sequence[Job], cache: ReferenceCache, timeout: float, mode: Mode = _PLAIN, seed: int = 1
+) -> list[Verdict]:
+    """A verdict for each job, in their order. `timeout`: seconds for one of them in a fresh process."""
     wanted = [*jobs, *{job.bare(): None for job in jobs}]
     compute_references(wanted, cache, timeout)
     expected = [_known(cache, job) for job in jobs]
     usable = [i for i, outcome in enumerate(expected) if outcome.kind not in ("died", "late")]
-    order = [usable[i] for i in shuffled(len(usable), settings.seed)]
+    order = [usable[i] for i in shuffled(len(usable), seed)]
     limit = timeout * _SCOPED
     run = _run_all(jobs, order, mode, limit)
     print(f"{len(run.crashes)} crashes", flush=True)
@@ -42,18 +34,10 @@ def judge_all(jobs: Sequence[Job], cache: ReferenceCache, settings: Settings) ->
     judged = [i for i in usable if i in scoped and scoped[i].kind != "refused"]
     differing = [i for i in judged if scoped[i] != expected[i]]
     print(f"{len(differing)} differ; alone and in stock LLVM", flush=True)
-    alone = {}
-    for i in differing:
-        alone[i] = run_scoped(jobs, [i], mode, threads=1, timeout=limit).outcomes.get(i)
+    alone = {i: run_scoped(jobs, [i], mode, threads=1, timeout=limit).outcomes.get(i) for i in differing}
     safe = [i for i in usable if expected[i].kind == "output"]
     stability = measure(
-        jobs,
-        differing,
-        safe,
-        timeout,
-        settings.seed,
-        order=order,
-        shared_machines=mode.shared_machines,
+        jobs, differing, safe, timeout, seed, order=order, shared_machines=mode.shared_machines
     )
     blamed = {blame.index: blame for blame in blames}
     return [

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+from collections.abc import Callable
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -36,12 +37,15 @@ def judged_image() -> Image | None:
     return None if llvm is None else llvm.image
 
 
-def compile_by_llvm_c(llvm: libllvm.LibLLVM, job: Job, text: str) -> bytes:
-    """As `opt` and `llc` do. Raises OptctxError."""
+def compile_by_llvm_c(
+    llvm: libllvm.LibLLVM, job: Job, text: str, prepare: Callable[[libllvm.Module], object] = lambda _: None
+) -> bytes:
+    """As `opt` and `llc` do, once the module is prepared. Raises OptctxError."""
     if job.abi:
         raise OptctxError("no ABI can be named here")
     c = ctypes.CDLL(llvm.path)
     with llvm.parse(text) as module:
+        prepare(module)
         address = ctypes.c_void_p(module.address)
         if job.triple:
             c.LLVMSetTarget(address, job.triple.encode())

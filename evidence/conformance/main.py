@@ -10,7 +10,7 @@ from dataclasses import asdict
 from evidence.conformance.audited import find_sightings, sightings_as_text
 from evidence.conformance.cache import ReferenceCache
 from evidence.conformance.choice import absolute, add_choice, choose, new_parser, read_tests, work_apart
-from evidence.conformance.judging import Settings, compute_references, judge_all
+from evidence.conformance.judging import compute_references, judge_all
 from evidence.conformance.recorded import (
     find_recorded,
     recorded_as_text,
@@ -33,14 +33,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         parser.error("--shared-machines goes with neither --audit nor --record")
     if options.llvm and (options.shared_machines or options.record):
         parser.error("--llvm goes with neither --shared-machines nor --record")
-    jobs, left_out, build_id = read_tests(options, "conformance")
+    jobs, left_out, build_id = read_tests(options)
     jobs = choose(jobs, options)
     print(f"{len(jobs)} jobs in {', '.join(options.folders)}", flush=True)
     work_apart(options)
     mode = Mode(options.spoil, options.audit, options.record, options.shared_machines)
-    how = Settings(options.seed, options.timeout, mode)
     with ReferenceCache(options.cache, build_id) as cache:
-        verdicts = judge_all(jobs, cache, how)
+        verdicts = judge_all(jobs, cache, options.timeout, mode, options.seed)
         recorded = None
         if options.record:
             without = {changed: None for job in sensitive_jobs(verdicts) for _, changed in removals(job)}

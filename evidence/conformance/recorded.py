@@ -12,8 +12,7 @@ from evidence.conformance.job import Job, Outcome, compile_job
 from evidence.conformance.verdict import Verdict, option_names
 from optctx import OptionContext, record
 from optctx.engine.attach import attach
-
-_SHOWN = 5  # jobs listed for one option
+from optctx.wording import first_few
 
 
 class Missing(NamedTuple):
@@ -91,8 +90,7 @@ def recorded_as_text(found: Recorded) -> list[str]:
     ]
     for name, number in Counter(missing.option for missing in found.missing).most_common():
         jobs = [missing.where for missing in found.missing if missing.option == name]
-        shown = ", ".join(jobs[:_SHOWN]) + (", ..." if len(jobs) > _SHOWN else "")
-        lines.append(f"{number:8}  {name} ({shown})")
+        lines.append(f"{number:8}  {name} ({first_few(jobs)})")
     return lines
 
 

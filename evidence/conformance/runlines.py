@@ -177,7 +177,9 @@ class _Command:
         if name == "mattr":
             self._features.append(value)
         if name == "relocation-model":
-            value = _known(_RELOCATIONS.get(value), "relocation model")
+            if value not in _RELOCATIONS:
+                raise NotApplicableError("relocation model")
+            value = _RELOCATIONS[value]
         if name == "code-model" and value not in _CODE_MODELS:
             raise NotApplicableError("code model")
         self._tools[name] = value
@@ -189,12 +191,6 @@ class _Command:
         if needs and not has_value:
             word = f"{word}={next(rest, '')}"
         self._options.append(self._substitute(word))
-
-
-def _known(value: str | None, what: str) -> str:
-    if value is None:
-        raise NotApplicableError(what)
-    return value
 
 
 def _triple(tools: dict[str, str]) -> str:

@@ -16,13 +16,15 @@ from dataclasses import dataclass, field
 from typing import NamedTuple, NoReturn
 
 from evidence.conformance import fresh
-from evidence.conformance.job import Job, Machines, Outcome, compile_job
+from evidence.conformance.job import Job, Machines, Outcome, SharedMachines, compile_job
 from evidence.conformance.library import judged_image
-from evidence.conformance.machines import SharedMachines
+from evidence.conformance.spoil import spoil
+from optctx import OptionContext, ProcessWideOptionError
 from optctx.children.child import Channel
 from optctx.children.messages import Limits, decode
 from optctx.children.pool import Child, wait
-from optctx.errors import EndedEarlyError
+from optctx.engine.attach import attach
+from optctx.errors import EndedEarlyError, OptionValueError
 
 _LOOK = 1.0  # seconds between two looks at the clock
 _TEXT = 400  # characters of what a child printed that are kept
@@ -64,9 +66,6 @@ class Mode:
 
 def scoped_outcome(job: Job, mode: Mode, machines: Machines | None) -> Outcome:
     """The job inside an OptionContext of its own, in this thread."""
-    from optctx import OptionContext, ProcessWideOptionError
-    from optctx.errors import OptionValueError
-
     try:
         context = OptionContext.from_args(list(job.options), base="defaults", image=judged_image())
     except ProcessWideOptionError as error:
@@ -143,11 +142,8 @@ def _run_child(
         raise EndedEarlyError(str(end))
     if end.status == 0 and not running:
         return None
-    return Crash(sorted(running), finished, f"{fresh.cause_of(end)}: {_end_of(end.printed)}")
-
-
-def _end_of(printed: str) -> str:
-    return " ".join(printed[-_TEXT:].split())
+    words = " ".join(end.printed[-_TEXT:].split())
+    return Crash(sorted(running), finished, f"{fresh.cause_of(end)}: {words}")
 
 
 def work(_: None, channel: Channel, jobs: list[tuple[int, Job]], threads: int, mode: Mode) -> NoReturn:
@@ -169,9 +165,6 @@ def work(_: None, channel: Channel, jobs: list[tuple[int, Job]], threads: int, m
 
     status = 1
     try:
-        from evidence.conformance.spoil import spoil
-        from optctx.engine.attach import attach
-
         attach(judged_image())
         if mode.spoil:
             spoil()

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import re
-import subprocess
 from pathlib import Path
+
+from evidence.shell import StepError, run
 
 _PACKAGE = "llvm-toolchain-19"
 _COMPLETE = ".complete"
@@ -20,10 +21,6 @@ APT::Sandbox::User "";
 """
 
 
-class SourceError(Exception):
-    """The tests could not be fetched; the message says what to do."""
-
-
 def default_cache() -> Path:
     """Where the tests are kept: $OPTCTX_CONFORMANCE_CACHE, or a folder in the user's cache."""
     named = os.environ.get("OPTCTX_CONFORMANCE_CACHE")
@@ -34,21 +31,21 @@ def default_cache() -> Path:
 
 
 def llvm_tests(cache: Path) -> Path:
-    """The folder `llvm/test`, fetched on first use (about 165 MB). Raises SourceError."""
+    """The folder `llvm/test`, fetched on first use (about 165 MB). Raises StepError."""
     tests = cache / "src" / "llvm" / "test"
     if (cache / _COMPLETE).exists():
         return tests
     package = source_package(cache)
     archives = sorted(cache.glob(f"{_PACKAGE}_*.orig.tar.xz"))
     if not archives:
-        raise SourceError(f"{package.name} came without an .orig.tar.xz in {cache}")
+        raise StepError(f"{package.name} came without an .orig.tar.xz in {cache}")
     _extract(archives[-1], cache / "src")
     (cache / _COMPLETE).touch()
     return tests
 
 
 def source_package(cache: Path) -> Path:
-    """The .dsc of the whole package, downloaded on first use. Raises SourceError."""
+    """The .dsc of the whole package, downloaded on first use. Raises StepError."""
     if not (cache / _DOWNLOADED).exists():
         cache.mkdir(parents=True, exist_ok=True)
         _apt(cache, "update")
@@ -56,14 +53,13 @@ def source_package(cache: Path) -> Path:
         (cache / _DOWNLOADED).touch()
     packages = sorted(cache.glob(f"{_PACKAGE}_*.dsc"))
     if not packages:
-        raise SourceError(f"apt-get source {_PACKAGE} left no .dsc in {cache}")
+        raise StepError(f"apt-get source {_PACKAGE} left no .dsc in {cache}")
     return packages[-1]
 
 
 def _extract(archive: Path, into: Path) -> None:
     into.mkdir(exist_ok=True)
-    command = ["tar", "-xJf", archive, "-C", into, "--strip-components=1", "--wildcards", "*/llvm/test/*"]
-    _run([str(word) for word in command], into, {})
+    run(["tar", "-xJf", archive, "-C", into, "--strip-components=1", "--wildcards", "*/llvm/test/*"])
 
 
 def _apt(cache: Path, *words: str) -> None:
@@ -73,19 +69,7 @@ def _apt(cache: Path, *words: str) -> None:
         (root / folder).mkdir(parents=True, exist_ok=True)
     (root / "sources.list").write_text("\n".join(_source_lines()) + "\n")
     (root / "apt.conf").write_text(_APT_CONFIG.format(root=root))
-    _run(["apt-get", *words], cache, {"APT_CONFIG": str(root / "apt.conf")})
-
-
-def _run(command: list[str], folder: Path, environment: dict[str, str]) -> None:
-    try:
-        done = subprocess.run(
-            command, cwd=folder, env={**os.environ, **environment}, capture_output=True, text=True
-        )
-    except OSError as error:
-        raise SourceError(f"cannot run {command[0]}: {error}") from error
-    if done.returncode:
-        said = " ".join((done.stderr or done.stdout).split())[-400:]
-        raise SourceError(f"`{' '.join(command)}` ended with status {done.returncode}: {said}")
+    run(["apt-get", *words], folder=cache, environment={"APT_CONFIG": str(root / "apt.conf")})
 
 
 def _source_lines() -> list[str]:
@@ -93,7 +77,7 @@ def _source_lines() -> list[str]:
     release = Path("/etc/os-release").read_text()
     found = re.search(r"^VERSION_CODENAME=(\w+)", release, re.M)
     if not found:
-        raise SourceError("this system does not say which Debian release it is (VERSION_CODENAME)")
+        raise StepError("this system does not say which Debian release it is (VERSION_CODENAME)")
     suite = found[1]
     lines: list[str] = []
     for path in [Path("/etc/apt/sources.list"), *sorted(Path("/etc/apt/sources.list.d").glob("*"))]:
@@ -102,7 +86,7 @@ def _source_lines() -> list[str]:
         read = _stanzas if path.suffix == ".sources" else _one_lines
         lines += read(path.read_text(), suite)
     if not lines:
-        raise SourceError(f"no package source of this system serves {suite}; is this Debian?")
+        raise StepError(f"no package source of this system serves {suite}; is this Debian?")
     return lines
 
 

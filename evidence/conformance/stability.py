@@ -21,10 +21,9 @@ from pathlib import Path
 from typing import Any
 
 from evidence.conformance.fresh import elsewhere, reference, reference_after, run_fresh
-from evidence.conformance.job import Job, Outcome, compile_job
+from evidence.conformance.job import Job, Outcome, SharedMachines, compile_job
 from evidence.conformance.library import judged_image
-from evidence.conformance.machines import SharedMachines
-from optctx.hosts.llvmlite import llvmlite_image
+from evidence.strategies.arguments import reset_process_options
 from optctx.process import set_process_options
 
 _REPEATS = 3
@@ -33,7 +32,6 @@ _COMPANY = 10  # other jobs in one of them
 _BLOCKS = 40_000  # of the heap that is scrambled, of up to so many times 16 bytes
 _LARGEST = 64
 _OWN = "with own options"
-_RESET = "_ZN4llvm2cl25ResetAllOptionOccurrencesEv"
 
 Task = tuple[tuple[int, str], tuple[Any, ...]]
 
@@ -186,14 +184,11 @@ def _compile(others: Sequence[Job]) -> None:
 
 def after_own_options(_: None, job: Job, others: list[Job], compiling: bool) -> Outcome:
     """The job after others were compiled, or only their options set and reset."""
-    address = llvmlite_image().symbol(_RESET)
-    assert address is not None, _RESET
-    reset = ctypes.CFUNCTYPE(None)(address)
     for other in others:
         set_process_options(other.options, judged_image())
         if compiling:
             compile_job(other)
-        reset()
+        reset_process_options(judged_image())
     return reference(None, job)
 
 

@@ -11,63 +11,29 @@ its methods. A function with C linkage has no parameters in its name.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from functools import lru_cache
-from typing import NamedTuple
 
 from evidence.reads.classes import CONTEXTS, LEADING
-from evidence.reads.signature import Signature, pointee, signature_of
+from evidence.reads.signature import pointee, signature_of
 
-
-class Reach(NamedTuple):
-    """How a function reaches a context. `via`: "Function (parameter)", "SelectionDAGISel, MF (this)"."""
-
-    context: str
-    via: str
+_CONTEXTS = {**CONTEXTS, **{pattern: context for pattern, (context, _) in LEADING.items()}}
 
 
 @lru_cache(1 << 16)
-def reaches_in(function: str) -> tuple[Reach, ...]:
-    """The contexts that a function (demangled) reaches, directly first, each once."""
+def contexts_of(function: str) -> set[str]:
+    """The contexts that a function (demangled) reaches."""
+    return {context for name in _objects(function) if (context := _context_of(name))}
+
+
+def _objects(function: str) -> Iterator[str]:
+    """The classes of the objects that a function is given."""
     signature = signature_of(function)
-    found: dict[str, Reach] = {}
-    for table in (_direct, _leading):
-        for name, role in _objects(signature):
-            reach = table(name, role)
-            if reach is not None:
-                found.setdefault(reach.context, reach)
-    return tuple(found.values())
-
-
-def _objects(signature: Signature) -> Iterator[tuple[str, str]]:
-    """(class, role) of the objects that a function is given."""
-    if signature.scope and not signature.constructs and not signature.destroys:
-        yield signature.scope, "this"
-    for parameter in signature.parameters or ():
-        yield pointee(parameter), "parameter"
-
-
-def _direct(name: str, role: str) -> Reach | None:
-    context = _first(name, CONTEXTS)
-    return None if context is None else Reach(CONTEXTS[context], f"{_short(name)} ({role})")
-
-
-def _leading(name: str, role: str) -> Reach | None:
-    found = _first(name, LEADING)
-    if found is None:
-        return None
-    context, accessor = LEADING[found]
-    return Reach(context, f"{_short(name)}, {accessor} ({role})")
+    if not signature.constructs and not signature.destroys:
+        yield signature.scope
+    yield from map(pointee, signature.parameters)
 
 
 @lru_cache(1 << 14)
-def _matches(name: str, pattern: str) -> bool:
-    return re.fullmatch(pattern, name) is not None
-
-
-def _first(name: str, patterns: Iterable[str]) -> str | None:
-    return next((pattern for pattern in patterns if _matches(name, pattern)), None)
-
-
-def _short(name: str) -> str:
-    return name.removeprefix("llvm::")
+def _context_of(name: str) -> str | None:
+    return next((context for pattern, context in _CONTEXTS.items() if re.fullmatch(pattern, name)), None)

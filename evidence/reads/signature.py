@@ -20,14 +20,13 @@ _OPENING, _CLOSING = "<({[", ">)}]"
 class Signature(NamedTuple):
     """`scope`: the class or the namespace around the function, with template arguments; empty for none.
 
-    `parameters`: as demangled; None if the name has none (`extern "C"`). `constructs`: the class of which it
-    is a constructor, else empty. `destroys`: whether it is a destructor.
+    `parameters`: as demangled; the name of an `extern "C"` has none. `constructs` and `destroys`: whether it
+    is a constructor or a destructor.
     """
 
     scope: str
-    name: str
-    parameters: tuple[str, ...] | None
-    constructs: str = ""
+    parameters: tuple[str, ...] = ()
+    constructs: bool = False
     destroys: bool = False
 
 
@@ -37,13 +36,12 @@ def signature_of(demangled: str) -> Signature:
     text = _THUNK.sub("", _CLONE.sub("", demangled))
     text = _QUALIFIERS.sub("", text)
     if not text.endswith(")") or (begin := _matching(text)) == 0:
-        return Signature("", text, None)
+        return Signature("")
     parts = _parts(_OPERATOR.sub("operator", _INNER_QUALIFIERS.sub(")::", text[:begin])))
     name, scope = parts[-1], "::".join(parts[:-1])
     around = _bare(parts[-2]) if len(parts) > 1 else ""
     parameters = tuple(_split(text[begin + 1 : -1], ","))
-    constructs = scope if around and _bare(name) == around else ""
-    return Signature(scope, name, parameters, constructs, name.startswith("~"))
+    return Signature(scope, parameters, bool(around) and _bare(name) == around, name.startswith("~"))
 
 
 @lru_cache(1 << 14)

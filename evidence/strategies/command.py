@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from evidence.strategies.choosing import STRATEGIES
+from evidence.strategies import STRATEGIES
 from evidence.strategies.judging import Judge
 from evidence.strategies.kernel import KERNEL, OPTIONS
 from evidence.strategies.properties import PROPERTIES
@@ -44,7 +44,6 @@ def add(commands: _SubParsersAction[Parser]) -> None:
     parser.add_argument(
         "--seconds", type=seconds, default=10.0, metavar="S", help="for each property (default: %(default)g)"
     )
-    parser.add_argument("--seed", type=int, default=0, help="of the programs (default: %(default)s)")
     parser.set_defaults(run=run)
 
 
@@ -59,7 +58,7 @@ def run(arguments: argparse.Namespace) -> int:
 def _judged(name: str, arguments: argparse.Namespace) -> Iterator[str]:
     """Lines with the properties that hold for a strategy, and the smallest program that breaks each other."""
     properties = list(dict.fromkeys(arguments.properties))
-    with Judge(name, Job(KERNEL, emit="assembly"), OPTIONS, arguments.seed) as judge, status() as told:
+    with Judge(name, Job(KERNEL, emit="assembly"), OPTIONS) as judge, status() as told:
         verdicts = []
         for each in properties:
             told(f"{name}: {each}")

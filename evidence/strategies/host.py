@@ -5,7 +5,7 @@ Each program runs in a child of its own: strategies change options for the proce
 
 from __future__ import annotations
 
-from evidence.strategies.choosing import open_strategy
+from evidence.strategies import open_strategy
 from evidence.strategies.program import Outcome, Program
 from evidence.strategies.running import run_program
 from optctx.children.messages import Limits

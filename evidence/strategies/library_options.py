@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from functools import cache
 from typing import ClassVar, Literal
 
-from evidence.reads.contexts import reaches_in
+from evidence.reads.contexts import contexts_of
 from evidence.strategies.reach import Reach
 from evidence.strategies.scoped import LlvmContextStrategy
 from optctx.engine.attach import attached
@@ -57,7 +56,6 @@ class LibraryDefaultsStrategy(LibraryOptionsStrategy):
     others = "registered"
 
 
-@cache
 def has_context(function: str) -> bool:
     """Whether one of `CONTEXTS` follows from the parameters or the own object of a function (demangled)."""
-    return any(reach.context in CONTEXTS for reach in reaches_in(function))
+    return not CONTEXTS.isdisjoint(contexts_of(function))

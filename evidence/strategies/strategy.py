@@ -119,11 +119,6 @@ class Strategy:
         entered = self._scopes.entered
         return merged((*(entered[-1][0] if entered else ()), *options))
 
-    @property
-    def _held(self) -> Any:
-        """What `_enter` returned for this thread's innermost scope."""
-        return self._scopes.entered[-1][1]
-
     def _enter(self, inside: tuple[str, ...], own: tuple[str, ...]) -> Any:
         """Begin a scope whose options are `inside`; `own` are those that it adds. What it gives is kept.
 

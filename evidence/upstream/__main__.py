@@ -11,13 +11,14 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TypeVar
 
+from evidence.shell import StepError
+
 from . import objects
 from .build import Builder
 from .lit import run_lit
-from .programs import CPP, compile_object, headers, link, patched_includes
+from .programs import compile_object, link, patched_includes
 from .proof import prove
 from .setup import Setup, find_setup
-from .shell import UpstreamError
 from .source import configure, unpack
 from .unit import run_layout, run_unit
 from .ways import ROOTS, compare, make_libraries
@@ -25,10 +26,7 @@ from .ways import ROOTS, compare, make_libraries
 _ROOT = Path(__file__).parents[2]
 _T = TypeVar("_T")
 # What `opt` reaches: its driver, and what its driver asks of the one target that is configured.
-_ROOTS = (
-    "optMain",
-    *ROOTS,
-)
+_ROOTS = ("optMain", *ROOTS)
 # Passes whose options the proof sets, then what binds an LLVMContext, then the driver of opt.
 _FIRST = {
     "LLVMScalarOpts": "DeadStoreElimination EarlyCSE GVN IndVarSimplify JumpThreading LICM LoopDistribute "
@@ -48,10 +46,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the steps that are asked for; 1 and one error on stderr if one fails."""
     asked = make_parser().parse_args(arguments)
     try:
-        setup = find_setup(asked.build, asked.llvm, asked.jobs)
+        setup = find_setup(asked.build, asked.llvm)
         setup.make_folders()
         _run(setup, asked)
-    except UpstreamError as error:
+    except StepError as error:
         print(f"upstream: {error}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
@@ -72,14 +70,7 @@ def make_parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--build", type=Path, default=_ROOT / "build" / "upstream", help="where everything is made"
     )
-    parser.add_argument("--jobs", type=_positive, default=2, help="compilers at the same time")
     return parser
-
-
-def _positive(text: str) -> int:
-    if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"expected a number from 1, found {text!r}")
-    return int(text)
 
 
 def _run(setup: Setup, asked: argparse.Namespace) -> None:
@@ -89,19 +80,17 @@ def _run(setup: Setup, asked: argparse.Namespace) -> None:
     unit = _step(
         "unit tests",
         lambda: run_unit(setup, builder),
-        lambda counts: f"{counts['stock']} of LLVM's, {counts['contexts']} of contexts passed",
+        lambda passed: f"{passed[0]} of LLVM's, {passed[1]} of contexts passed",
     )
-    same = _step(
-        "layout", lambda: run_layout(setup, builder), lambda count: f"{count} sizes and offsets are the same"
-    )
+    same = _step("layout", lambda: run_layout(setup), lambda count: f"{count} sizes and offsets are the same")
     programs, rebuilt = _programs(setup, builder, asked.all)
+    kernel = _ROOT / "examples" / "kernel.ll"
     outcome = _step(
-        "two threads",
-        lambda: prove(setup, programs, _ROOT / "examples" / "kernel.ll", all_files=asked.all),
+        "threads",
+        lambda: prove(setup, programs["opt"], programs["source"], kernel, all_files=asked.all),
         lambda found: (
-            f"{found.threads} threads in {found.runs} processes, {found.inputs} inputs, {found.distinct} "
-            "different modules: as processes of the patched and of Debian's opt; "
-            f"{found.emitted} threads emitted {found.distinct_emitted} different assemblies: as Debian's llc"
+            f"{found.threads} threads, {found.inputs} inputs, {found.distinct} different outputs: as "
+            "processes of the patched opt, of Debian's and of its llc"
         ),
     )
     ways = _step(
@@ -134,7 +123,7 @@ def _first() -> set[str]:
 
 
 def _programs(setup: Setup, builder: Builder, everything: bool) -> tuple[dict[str, Path], int]:
-    """The patched opt, the program that runs threads, and a library for each of two ways."""
+    """The patched opt, a library for each of two ways, and how many objects were rebuilt."""
     linked = objects.reachable(builder.stock, _ROOTS)
     wanted = builder.members(_first())
     if everything:
@@ -150,15 +139,11 @@ def _programs(setup: Setup, builder: Builder, everything: bool) -> tuple[dict[st
 
     def make() -> dict[str, Path]:
         archives = builder.replace(rebuilt)
-        threads = compile_object(
-            setup, CPP / "threads.cpp", "threads", patched_includes(setup), headers(setup)
-        )
         driver = compile_object(
             setup, setup.source / "llvm" / "tools" / "opt" / "opt.cpp", "opt", patched_includes(setup)
         )
         return {
-            "opt": link(setup, builder, "opt", [driver], archives),
-            "threads": link(setup, builder, "threads", [threads], archives),
+            "opt": link(setup, "opt", [driver], archives),
             **make_libraries(setup, builder, archives),
         }
 

@@ -7,10 +7,11 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from evidence.shell import StepError, run
+
 from . import objects
 from .objects import Library, Member
 from .setup import Setup
-from .shell import UpstreamError, run, run_logged
 from .stamps import digest, step
 
 _OTHER = (
@@ -36,18 +37,16 @@ class Builder:
         return [path for path in found if not path.name.startswith(_OTHER_TARGETS)]
 
     def ninja(self, targets: Iterable[str], log: str) -> None:
-        """Builds what is out of date. Raises UpstreamError that names the log."""
-        words = ["ninja", "-C", str(self._setup.objects), f"-j{self._setup.jobs}", *targets]
-        run_logged(words, self._setup.logs / f"{log}.log", environment={"CCACHE_NOHASHDIR": "1"})
+        """Builds what is out of date. Raises StepError that names the log."""
+        words = ["ninja", "-C", str(self._setup.objects), *targets]
+        run(words, environment={"CCACHE_NOHASHDIR": "1"}, log=self._setup.logs / f"{log}.log")
 
     def members(self, names: Iterable[str]) -> set[Member]:
-        """`LLVMScalarOpts/LICM.cpp` -> the member of that archive. Raises UpstreamError."""
+        """`LLVMScalarOpts/LICM.cpp` -> the member of that archive. Raises StepError."""
         found = {(name.split("/")[0], name.split("/")[1] + ".o") for name in names}
         for member in found:
             if member not in self.stock or member not in self._targets:
-                raise UpstreamError(
-                    f"no object {member[1]} in Debian's lib{member[0]}.a or in the patched build"
-                )
+                raise StepError(f"no object {member[1]} in Debian's lib{member[0]}.a or in the patched build")
         return found
 
     def can_build(self, member: Member) -> bool:

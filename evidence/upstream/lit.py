@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
+from evidence.shell import StepError, run
+
 from .setup import Setup
-from .shell import UpstreamError
 
 # A suite of one format: tests whose RUN lines need no other program than these and opt.
 _CONFIG = """\
@@ -30,45 +29,24 @@ config.substitutions.append(("%shlibext", ".so"))
 """
 
 
-@dataclass(frozen=True)
-class LitOutcome:
-    """Tests of the folders that were run."""
-
-    run: int
-    failed_stock: int
-    failed_patched: int
-    only_patched: tuple[str, ...]
-
-    def __str__(self) -> str:
-        only = f"; only with the patched one: {', '.join(self.only_patched)}" if self.only_patched else ""
-        return (
-            f"{self.run} tests: {self.failed_stock} fail with Debian's opt, {self.failed_patched} with the "
-            f"patched one{only}"
-        )
-
-
-def run_lit(setup: Setup, opt: Path, folders: Sequence[str]) -> LitOutcome:
-    """Runs the folders of llvm/test twice. Raises UpstreamError if lit itself fails or a test fails newly."""
+def run_lit(setup: Setup, opt: Path, folders: Sequence[str]) -> str:
+    """Runs the folders of llvm/test twice; how many fail. Raises StepError if lit does, or a test newly."""
     tests = setup.source / "llvm" / "test"
     places = [tests / folder for folder in folders]
     missing = [str(place) for place in places if not place.is_dir()]
     if missing:
-        raise UpstreamError(f"no such folder of tests: {', '.join(missing)}")
+        raise StepError(f"no such folder of tests: {', '.join(missing)}")
     stock = _lit(setup, "stock", setup.tool("opt"), places)
     patched = _lit(setup, "patched", opt, places)
     bad = {name for name, code in stock.items() if code == "FAIL"}
     worse = {name for name, code in patched.items() if code == "FAIL"}
-    outcome = LitOutcome(
-        sum(code in ("PASS", "FAIL", "XFAIL") for code in patched.values()),
-        len(bad),
-        len(worse),
-        tuple(sorted(worse - bad)),
-    )
-    if not outcome.run:
-        raise UpstreamError("lit ran no test")
-    if outcome.only_patched:
-        raise UpstreamError(str(outcome))
-    return outcome
+    count = sum(code in ("PASS", "FAIL", "XFAIL") for code in patched.values())
+    if not count:
+        raise StepError("lit ran no test")
+    found = f"{count} tests: {len(bad)} fail with Debian's opt, {len(worse)} with the patched one"
+    if worse - bad:
+        raise StepError(f"{found}; only with the patched one: {', '.join(sorted(worse - bad))}")
+    return found
 
 
 def _lit(setup: Setup, name: str, opt: Path, places: Sequence[Path]) -> dict[str, str]:
@@ -95,17 +73,5 @@ def _lit(setup: Setup, name: str, opt: Path, places: Sequence[Path]) -> dict[str
     out = folder / "results.json"
     out.unlink(missing_ok=True)
     lit = setup.source / "llvm" / "utils" / "lit" / "lit.py"
-    words: list[str | Path] = [
-        sys.executable,
-        lit,
-        "-q",
-        f"-j{setup.jobs}",
-        "--ignore-fail",
-        "-o",
-        out,
-        *inside,
-    ]
-    done = subprocess.run(words, capture_output=True, text=True)
-    if done.returncode or not out.exists():
-        raise UpstreamError(f"lit ended with status {done.returncode}: {(done.stderr or done.stdout)[-400:]}")
+    run([sys.executable, lit, "-q", "--ignore-fail", "-o", out, *inside])
     return {test["name"]: test["code"] for test in json.loads(out.read_text())["tests"]}

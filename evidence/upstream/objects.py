@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from .shell import UpstreamError, run
+from evidence.shell import StepError, run
 
 Member = tuple[str, str]
 """An archive's name without `lib` and `.a`, and an object's file name in it."""
@@ -32,7 +32,7 @@ Library = dict[Member, Symbols]
 
 
 def read_objects(files: Iterable[Path]) -> Library:
-    """The symbols of every object in archives and object files. Raises UpstreamError."""
+    """The symbols of every object in archives and object files. Raises StepError."""
     library: Library = {}
     names = list(files)
     if not names:
@@ -40,7 +40,7 @@ def read_objects(files: Iterable[Path]) -> Library:
     for line in run(["nm", "-A", "--format=posix", *names]).splitlines():
         found = _LINE.match(line)
         if not found:
-            raise UpstreamError(f"nm wrote a line that is no symbol: {line[:200]!r}")
+            raise StepError(f"nm wrote a line that is no symbol: {line[:200]!r}")
         file, inside, name, kind = found.groups()
         _add(library.setdefault(_member(file, inside), Symbols()), name, kind)
     return library

@@ -1,13 +1,13 @@
-"""Links programs against patched archives: unit tests, opt, llc, and the prototype's own."""
+"""Links programs and libraries against patched archives."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from .build import Builder
+from evidence.shell import run
+
 from .setup import Setup
-from .shell import run
 from .stamps import digest, step
 
 CPP = Path(__file__).parent / "cpp"
@@ -30,48 +30,25 @@ def compile_object(
     return made
 
 
-def headers(setup: Setup) -> list[Path]:
-    """The patched headers that decide how options are read."""
-    support = setup.source / "llvm" / "include" / "llvm" / "Support"
-    return [support / "CommandLine.h", support / "OptionContext.h", support / "ThreadPool.h"]
-
-
-def stock_options(setup: Setup) -> Path:
-    """Debian's own instantiations of cl::opt, for its objects that were not rebuilt."""
-    return compile_object(
-        setup, CPP / "stock_options.cpp", "stock_options", [f"-I{setup.llvm / 'include'}", "-frtti"]
-    )
-
-
-def link_library(
-    setup: Setup,
-    builder: Builder,
-    name: str,
-    parts: Sequence[Path],
-    archives: Sequence[Path],
-    roots: Sequence[str],
-) -> Path:
-    """Links `linked/NAME`, a shared library of these parts and of what the roots reach in the archives."""
-    flags = ["-shared", "-Wl,-Bsymbolic-functions,--build-id,-z,defs", *(f"-Wl,-u,{root}" for root in roots)]
-    return link(setup, builder, name, [*parts, "-lzstd"], archives, flags)
-
-
 def link(
     setup: Setup,
-    builder: Builder,
     name: str,
     parts: Sequence[Path | str],
     archives: Sequence[Path],
     flags: Sequence[str] = ("-Wl,--gc-sections",),
 ) -> Path:
-    """Links `linked/NAME`. Raises UpstreamError with the linker's words."""
+    """Links `linked/NAME`. Raises StepError with the linker's words."""
     made = setup.linked / name
+    # Debian's own instantiations of cl::opt, for its objects that were not rebuilt.
+    own = compile_object(
+        setup, CPP / "stock_options.cpp", "stock_options", [f"-I{setup.llvm / 'include'}", "-frtti"]
+    )
     state = digest(name, flags, *parts, [f"{path} {path.stat().st_mtime_ns}" for path in archives])
 
     def work() -> None:
         grouped: list[str | Path] = ["-Wl,--start-group", *archives, "-Wl,--end-group"]
         words: list[str | Path] = ["clang++-19", "-fuse-ld=gold", *flags, "-o", made]
-        run([*words, *parts, stock_options(setup), *grouped, *SYSTEM_LIBRARIES])
+        run([*words, *parts, own, *grouped, *SYSTEM_LIBRARIES])
 
     step(setup.stamps, f"program-{name}", state, made, work)
     return made

@@ -1,15 +1,20 @@
-"""Two threads of one process with different options, against a process of opt for each set of options."""
+"""Threads with different options, by each of the prototype's doors, against processes of opt and llc."""
 
 from __future__ import annotations
 
-import itertools
-import tempfile
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+import ctypes
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+from evidence.conformance.job import Job, source
+from evidence.conformance.library import compile_by_llvm_c
+from evidence.shell import StepError, run
+from evidence.strategies import Strategy, open_strategy
+from optctx import libllvm
+
 from .setup import Setup
-from .shell import UpstreamError, run
+from .ways import at_once
 
 PASSES = "default<O3>"
 OPTION_SETS: tuple[tuple[str, ...], ...] = (
@@ -41,102 +46,111 @@ EMIT_SETS_OF_ALL: tuple[tuple[str, ...], ...] = (
     ("-align-all-blocks=3",),
     ("-align-all-blocks=4", "-lsr-insns-cost=false"),
 )
-_REPEAT = 3
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What was compared."""
+    """What was compared. `distinct`: different outputs of processes, summed over the inputs."""
 
     inputs: int
-    runs: int
-    """Processes with two or more threads."""
     threads: int
-    """Threads whose module was compared, over all runs."""
     distinct: int
-    """Different modules among the outputs of opt's processes, summed over the inputs."""
-    emitted: int
-    """Threads whose assembly was compared with that of a process of Debian's llc."""
-    distinct_emitted: int
 
 
-def prove(setup: Setup, programs: dict[str, Path], kernel: Path, *, all_files: bool) -> Outcome:
-    """Compares threads with processes, for each input and mode. Raises UpstreamError if one differs.
+def prove(setup: Setup, opt: Path, library: Path, kernel: Path, *, all_files: bool) -> Outcome:
+    """Compares threads with processes, for each input and door. Raises StepError if one differs.
 
-    `programs` has the patched `opt` and `threads`; Debian's opt is the third witness. `all_files`: whether
+    `opt`: the patched one; Debian's has to print the same. `library`: of the prototype. `all_files`: whether
     all files that know options are patched, those of the code generator among them.
     """
-    inputs = [kernel, *(setup.source / "llvm" / "test" / name for name in INPUTS)]
-    distinct = 0
-    groups: list[tuple[Path, str, tuple[int, ...]]] = []
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        for source in inputs:
-            expected = [_alone(setup, programs["opt"], source, options) for options in OPTION_SETS]
-            distinct += len(set(expected))
-            mine = [(source, mode, group) for mode, group in _groups(source == kernel)]
-            for _, mode, group in mine:
-                outputs = {index: (OPTION_SETS[index], expected[index]) for index in group}
-                _together(programs["threads"], folder, mode, source, PASSES, outputs)
-            groups += mine
-        emitted, distinct_emitted = _prove_emission(setup, programs["threads"], folder, all_files)
-    threads = sum(len(group) for _, _, group in groups)
-    return Outcome(len(inputs), len(groups), threads, distinct, emitted, distinct_emitted)
+    tests = setup.source / "llvm" / "test"
+    way = open_strategy("source", str(library))
+    way.prepare()
+    threads = distinct = 0
+    for file in (kernel, *(tests / name for name in INPUTS)):
+        given = {options: _optimised(setup, opt, file, options) for options in OPTION_SETS}
+        threads += _compare(way, Job("opt", str(file), PASSES), given)
+        distinct += len(set(given.values()))
+    file = tests / EMITTED
+    llc: list[str | Path] = [setup.tool("llc"), "-asm-verbose=false", "-o", "-", file]
+    given = {options: run([*llc, *options]) for options in (EMIT_SETS_OF_ALL if all_files else EMIT_SETS)}
+    threads += _compare(way, Job("llc", str(file)), given)
+    return Outcome(len(INPUTS) + 2, threads, distinct + len(set(given.values())))
 
 
-def _prove_emission(setup: Setup, threads: Path, folder: Path, all_files: bool) -> tuple[int, int]:
-    """(threads whose assembly was compared with that of llc's processes, different ones among these)."""
-    source = setup.source / "llvm" / "test" / EMITTED
-    sets = EMIT_SETS_OF_ALL if all_files else EMIT_SETS
-    outputs = {
-        index: (options, run([setup.tool("llc"), "-o", "-", *options, source]))
-        for index, options in enumerate(sets)
-    }
-    for mode in ("scope", "bound", "pool"):
-        _together(threads, folder, mode, source, "emit", outputs)
-    return 3 * len(sets), len({expected for _, expected in outputs.values()})
+def _optimised(setup: Setup, opt: Path, file: Path, options: tuple[str, ...]) -> str:
+    """What the patched opt prints, once Debian's opt is seen to print the same."""
+    words: list[str | Path] = ["-S", f"-passes={PASSES}", *options, file]
+    patched, stock = run([opt, *words]), run([setup.tool("opt"), *words])
+    if patched != stock:
+        raise StepError(f"{file.name} with {options}: the patched opt and Debian's differ")
+    return patched
 
 
-def _groups(every_pair: bool) -> list[tuple[str, tuple[int, ...]]]:
-    """Option sets that run at the same time: pairs in scopes, all of them bound, and all in a pool."""
-    sets = range(len(OPTION_SETS))
-    pairs = itertools.combinations(sets, 2) if every_pair else itertools.pairwise(sets)
-    bindable = tuple(index for index in sets if _bindable(OPTION_SETS[index]))
-    return [*(("scope", pair) for pair in pairs), ("bound", bindable), ("pool", tuple(sets))]
+def _compare(way: Strategy, job: Job, given: dict[tuple[str, ...], str]) -> int:
+    """Compares what processes gave with what threads give that all compile at once; the number of threads."""
+    threads = 0
+    for door in (_in_scopes, _bound, _pooled):
+        jobs = [
+            replace(job, options=options) for options in given if door is not _bound or _bindable(options)
+        ]
+        for one, found in zip(jobs, door(way, jobs), strict=True):
+            if _nameless(found, "module") != _nameless(given[one.options], job.path, Path(job.path).name):
+                raise StepError(
+                    f"{job.path}, {door.__name__}: the thread with {one.options} got another output than a "
+                    "process, while other threads had other options"
+                )
+        threads += len(jobs)
+    return threads
 
 
-def _bindable(options: Sequence[str]) -> bool:
+def _nameless(text: str, *names: str) -> str:
+    """Without the name of the module, which is that of its file only where there is one."""
+    for name in names:
+        text = text.replace(name, "_")
+    return text
+
+
+def _bindable(options: tuple[str, ...]) -> bool:
     """Whether passes read the options while they run. The inliner's threshold is read when it is made."""
     return not any("inline-threshold" in option for option in options)
 
 
-def _alone(setup: Setup, opt: Path, source: Path, options: Sequence[str]) -> str:
-    """What the patched opt prints, once Debian's opt is seen to print the same."""
-    words: list[str | Path] = ["-S", f"-passes={PASSES}", *options, source]
-    patched, stock = run([opt, *words]), run([setup.tool("opt"), *words])
-    if patched != stock:
-        raise UpstreamError(f"{source.name} with {options}: the patched opt and Debian's differ")
-    return patched
+def _compiled(way: Strategy, job: Job, prepare: Callable[[libllvm.Module], object] = lambda _: None) -> str:
+    return compile_by_llvm_c(libllvm.open(way.llvm), job, source(job.path), prepare).decode()
 
 
-def _together(
-    threads: Path,
-    folder: Path,
-    mode: str,
-    source: Path,
-    passes: str,
-    outputs: Mapping[int, tuple[tuple[str, ...], str]],
-) -> None:
-    """One process, a thread for each of `outputs`: number -> (options, what a process gives with them)."""
-    files = {index: folder / f"{index}.out" for index in outputs}
-    words: list[str | Path] = [threads, mode, str(_REPEAT), source, passes]
-    for index, (options, _) in outputs.items():
-        words += ["--", files[index], *options]
-    run(words)
-    for index, (options, expected) in outputs.items():
-        if files[index].read_text() != expected:
-            others = [each for one, (each, _) in outputs.items() if one != index]
-            raise UpstreamError(
-                f"{source.name}, mode {mode}: the thread with {options} got another output than a process, "
-                f"while other threads had {others}"
-            )
+def _in_scopes(way: Strategy, jobs: list[Job]) -> list[str]:
+    def compiled(job: Job) -> str:
+        with way.scope(job.options):
+            return _compiled(way, job)
+
+    return at_once(compiled, jobs)
+
+
+def _bound(way: Strategy, jobs: list[Job]) -> list[str]:
+    c = ctypes.CDLL(way.llvm)
+
+    def compiled(job: Job) -> str:
+        def bind(module: libllvm.Module) -> None:
+            with way.scope(job.options):
+                c.optctx_prototype_bind(ctypes.c_void_p(module.context_address))
+
+        return _compiled(way, job, bind)
+
+    return at_once(compiled, jobs)
+
+
+def _pooled(way: Strategy, jobs: list[Job]) -> list[str]:
+    """Tasks of a pool of LLVM's, each of which sees the scope in which it was queued."""
+    c = ctypes.CDLL(way.llvm)
+    c.optctx_prototype_pool.restype = ctypes.c_void_p
+    pool = ctypes.c_void_p(c.optctx_prototype_pool())
+    found: dict[Job, str] = {}
+    tasks = []
+    for job in jobs:
+        tasks.append(ctypes.CFUNCTYPE(None)(lambda job=job: found.update({job: _compiled(way, job)})))
+        with way.scope(job.options):
+            c.optctx_prototype_queue(pool, tasks[-1])
+    c.optctx_prototype_wait(pool)
+    return [found.get(job, "") for job in jobs]

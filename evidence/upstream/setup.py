@@ -7,7 +7,7 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
-from .shell import UpstreamError, run
+from evidence.shell import StepError, run
 
 VERSION = "19.1.7"
 _DEBIAN = {
@@ -34,7 +34,6 @@ class Setup:
     """Everything the driver makes lies below it."""
     llvm: Path
     """The prefix of Debian's llvm-19-dev, /usr/lib/llvm-19."""
-    jobs: int
 
     @property
     def source(self) -> Path:
@@ -74,8 +73,8 @@ class Setup:
             folder.mkdir(parents=True, exist_ok=True)
 
 
-def find_setup(build: Path, llvm: Path, jobs: int) -> Setup:
-    """The setup. Raises UpstreamError that names everything that is not installed."""
+def find_setup(build: Path, llvm: Path) -> Setup:
+    """The setup. Raises StepError that names everything that is not installed."""
     packages = {package for program, package in _DEBIAN.items() if not shutil.which(program)}
     packages |= {f"{name}-dev" for name, file in _HEADERS.items() if not Path("/usr/include", file).exists()}
     if not (llvm / "lib" / "libLLVMCore.a").exists() or not (llvm / "include" / "llvm").exists():
@@ -83,13 +82,13 @@ def find_setup(build: Path, llvm: Path, jobs: int) -> Setup:
     if any(not (llvm / "bin" / name).exists() for name in _TOOLS):
         packages.add("llvm-19-dev")  # depends on llvm-19 and llvm-19-tools
     if packages:
-        raise UpstreamError(
+        raise StepError(
             f"cannot build LLVM {VERSION} against {llvm}: not installed: {', '.join(sorted(packages))}. "
             f"Run `apt-get install {' '.join(sorted(packages))}`, or name another prefix with LLVM="
         )
     found = run([llvm / "bin" / "llvm-config", "--version"]).strip()
     if re.sub(r"[^\d.].*", "", found) != VERSION:
-        raise UpstreamError(
+        raise StepError(
             f"{llvm} is LLVM {found}; the patches are for {VERSION}, which Debian 12 has as llvm-19-dev"
         )
-    return Setup(build.resolve(), llvm.resolve(), jobs)
+    return Setup(build.resolve(), llvm.resolve())

@@ -6,10 +6,10 @@ import os
 import shutil
 from pathlib import Path
 
-from evidence.conformance.source import SourceError, default_cache, source_package
+from evidence.conformance.source import default_cache, source_package
+from evidence.shell import StepError, run
 
 from .setup import VERSION, Setup
-from .shell import UpstreamError, run, run_logged
 from .stamps import digest, step
 
 PATCHES = Path(__file__).parent / "patches"
@@ -18,19 +18,16 @@ PATCHES = Path(__file__).parent / "patches"
 def unpack(setup: Setup) -> bool:
     """Downloads the package into `make conformance`'s cache, unpacks it, and applies the series.
 
-    False if the source has it already. Another series begins with nothing built. Raises UpstreamError.
+    False if the source has it already. Another series begins with nothing built. Raises StepError.
     """
     series = sorted(PATCHES.glob("*.patch"))
     if not series:
-        raise UpstreamError(f"no patches in {PATCHES}: is the checkout complete?")
+        raise StepError(f"no patches in {PATCHES}: is the checkout complete?")
 
     def work() -> None:
-        try:
-            package = source_package(default_cache())
-        except SourceError as error:
-            raise UpstreamError(f"cannot get LLVM's source: {error}") from error
+        package = source_package(default_cache())
         if VERSION not in package.name:
-            raise UpstreamError(f"apt-get source gave {package.name}; the patches are for {VERSION}")
+            raise StepError(f"apt-get source gave {package.name}; the patches are for {VERSION}")
         for folder in (setup.source, setup.objects):
             shutil.rmtree(folder, ignore_errors=True)
         run(["dpkg-source", "--no-check", "-x", package, setup.source])
@@ -78,6 +75,6 @@ def configure(setup: Setup) -> bool:
     def work() -> None:
         shutil.rmtree(setup.objects, ignore_errors=True)
         cmake: list[str | Path] = ["cmake", "-G", "Ninja", "-S", setup.source / "llvm", "-B", setup.objects]
-        run_logged([*cmake, *words], setup.logs / "configure.log")
+        run([*cmake, *words], log=setup.logs / "configure.log")
 
     return step(setup.stamps, "configure", state, setup.objects / "build.ninja", work)

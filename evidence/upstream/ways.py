@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
+from typing import TypeVar
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from evidence.shell import StepError
 from evidence.strategies import Strategy, open_strategy
 from evidence.strategies.judging import Judge
 from evidence.strategies.kernel import KERNEL, OPTIONS
@@ -23,12 +26,12 @@ from optctx.libllvm.functions import FUNCTIONS
 from optctx.testing import arguments, crash_proof, jobs, options, overrides
 
 from .build import Builder
-from .programs import CPP, compile_object, headers, link_library, patched_includes
+from .programs import CPP, compile_object, link, patched_includes
 from .setup import Setup
-from .shell import UpstreamError
 
 _PARTS = ("TargetInfo", "Target", "TargetMC", "AsmPrinter", "AsmParser")
 ROOTS = (*FUNCTIONS, *(f"LLVMInitializeX86{part}" for part in _PARTS))
+T = TypeVar("T")
 _EXAMPLES = 300  # pairs of compilations
 # The properties that a way does not have: contexts of the prototype fall back to the values of the process.
 _LACKS = {"thread": set[str](), "source": {"independence"}}
@@ -46,24 +49,27 @@ class Ways:
 
 def make_libraries(setup: Setup, builder: Builder, patched: Sequence[Path]) -> dict[str, Path]:
     """The library of each way. `patched`: the archives with rebuilt objects."""
-    scopes = compile_object(setup, CPP / "scopes.cpp", "scopes", patched_includes(setup), headers(setup))
+    support = setup.source / "llvm" / "include" / "llvm" / "Support"
+    headers = [support / name for name in ("CommandLine.h", "OptionContext.h", "ThreadPool.h")]
+    scopes = compile_object(setup, CPP / "scopes.cpp", "scopes", patched_includes(setup), headers)
+    flags = ["-shared", "-Wl,-Bsymbolic-functions,--build-id,-z,defs", *(f"-Wl,-u,{root}" for root in ROOTS)]
     return {
-        "thread": link_library(setup, builder, "libLLVM-stock.so", [], builder.archives(), ROOTS),
-        "source": link_library(setup, builder, "libLLVM-prototype.so", [scopes], patched, ROOTS),
+        "thread": link(setup, "libLLVM-stock.so", ["-lzstd"], builder.archives(), flags),
+        "source": link(setup, "libLLVM-prototype.so", [scopes, "-lzstd"], patched, flags),
     }
 
 
 def compare(libraries: dict[str, Path]) -> Ways:
-    """Ask each way for every property, and compare what both give. Raises UpstreamError for a difference."""
+    """Ask each way for every property, and compare what both give. Raises StepError for a difference."""
     ways = {name: open_strategy(name, str(path)) for name, path in libraries.items()}
     holding, programs = {}, 0
     for name, way in ways.items():
         with Judge(name, Job(KERNEL, emit="assembly", llvm=way.llvm), OPTIONS) as judge:
             verdicts = [judge.judge(each) for each in PROPERTIES]
         if judge.refused:
-            raise UpstreamError(f"{name!r} refuses options: {judge.refused}")
+            raise StepError(f"{name!r} refuses options: {judge.refused}")
         if {each.property for each in verdicts if not each.holds} != _LACKS[name]:
-            raise UpstreamError(f"{name!r}: {[each for each in verdicts if not each.holds]}")
+            raise StepError(f"{name!r}: {[each for each in verdicts if not each.holds]}")
         holding[name] = [each.property for each in verdicts if each.holds]
         programs += sum(each.programs for each in verdicts)
     return Ways(holding, programs, *_equal(ways))
@@ -89,7 +95,7 @@ def _equal(ways: dict[str, Strategy]) -> tuple[int, int]:
 
     @crash_proof(timeout=60)
     def compare_pair(pair: tuple[Job, Job]) -> None:
-        found = {name: _together(way, pair) for name, way in ways.items()}
+        found = {name: at_once(partial(_digest, way), pair) for name, way in ways.items()}
         assert found["thread"] == found["source"], [job.options for job in pair]
 
     same()
@@ -107,13 +113,17 @@ def _takes(source: Strategy, thread: Strategy, option: Option) -> bool:
         return False
 
 
-def _together(way: Strategy, pair: Sequence[Job]) -> list[str]:
-    """Digests of what two threads give that compile at the same time, each a job."""
-    ready = threading.Barrier(len(pair))
+def _digest(way: Strategy, job: Job) -> str:
+    return digest(way.compile(replace(job, llvm=way.llvm)))
 
-    def compiled(job: Job) -> str:
+
+def at_once(compiled: Callable[[T], str], jobs: Sequence[T]) -> list[str]:
+    """What threads give that compile at the same time, each a job."""
+    ready = threading.Barrier(len(jobs))
+
+    def work(job: T) -> str:
         ready.wait()
-        return digest(way.compile(replace(job, llvm=way.llvm)))
+        return compiled(job)
 
-    with ThreadPoolExecutor(len(pair)) as pool:
-        return list(pool.map(compiled, pair))
+    with ThreadPoolExecutor(len(jobs)) as pool:
+        return list(pool.map(work, jobs))

@@ -19,7 +19,8 @@ from collections.abc import Sequence
 from evidence.conformance import fresh, main, scoped, stability
 from evidence.conformance.cache import ReferenceCache
 from evidence.conformance.job import Job, Machines, Outcome, compile_job, initialise
-from evidence.conformance.judging import Settings, judge_all
+from evidence.conformance.judging import judge_all
+from evidence.conformance.library import choose_library
 from evidence.conformance.scoped import Mode, scoped_outcome
 from optctx import Log
 from optctx.children.pool import SharedPool
@@ -131,8 +132,17 @@ def judge_jobs(cache: str, *names: str) -> None:
         contextlib.redirect_stdout(io.StringIO()),  # progress
         ReferenceCache(pathlib.Path(cache), "library") as known,
     ):
-        verdicts = judge_all(chosen, known, Settings(timeout=_SOON_LATE if "hangs" in names else _LATE))
+        verdicts = judge_all(chosen, known, _SOON_LATE if "hangs" in names else _LATE)
     json.dump({each.job.where: (each.verdict, each.detail) for each in verdicts}, sys.stdout)
+
+
+def compile_after_company(library: str) -> None:
+    """Print whether a job gives the same once the options of another were set and reset in a library."""
+    choose_library(library)
+    job, other = _JOBS["insensitive"], _JOBS["right"]
+    tasks = {"alone": (fresh.reference, job), "after": (stability.after_own_options, job, [other], False)}
+    found = dict(fresh.run_fresh(tasks.items(), _LATE))
+    print(found["alone"].kind, found["after"] == found["alone"])
 
 
 def run_command(fault: str, hidden: str, *arguments: str) -> int:

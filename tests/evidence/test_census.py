@@ -7,10 +7,10 @@ from collections.abc import Iterator
 
 import pytest
 
+from evidence.__main__ import main
 from evidence.census import command as census_command
 from evidence.census.counts import flags, totals
 from evidence.census.readers import Census, CountedOption, take_census
-from evidence.main import main
 from optctx import registry
 from optctx.engine.attach import attach
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from evidence.reads.contexts import reaches_in
+from evidence.reads.contexts import contexts_of
 from tests.support.rows import rows
 
 
@@ -26,4 +26,4 @@ from tests.support.rows import rows
     ],
 )
 def test_what_a_function_reaches(function: str, contexts: set[str]) -> None:
-    assert {reach.context for reach in reaches_in(function)} == contexts
+    assert contexts_of(function) == contexts

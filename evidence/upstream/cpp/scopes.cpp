@@ -1,10 +1,12 @@
-// Scopes of the prototype for callers without C++: what evidence/strategies/source.py calls.
+// The prototype for callers without C++: what evidence/strategies/source.py and evidence/upstream/proof.py call.
 #include <cstring>
 #include <memory>
 #include <optional>
 #include <string>
+#include "llvm/IR/LLVMContext.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/OptionContext.h"
+#include "llvm/Support/ThreadPool.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace llvm;
@@ -39,6 +41,14 @@ extern "C" Entered* optctx_prototype_enter(const char* const* Words, size_t Coun
 
 // Leaves the innermost scope of the calling thread.
 extern "C" void optctx_prototype_leave(Entered* Made) { delete Made; }
+
+// Binds the values of the calling thread's scope to an LLVMContext.
+extern "C" void optctx_prototype_bind(LLVMContextRef To) { unwrap(To)->setOptionContext(cl::OptionContext::active()); }
+
+// A thread pool of LLVM's: made, given work by a thread in a scope, and waited for, which ends it.
+extern "C" DefaultThreadPool* optctx_prototype_pool() { return new DefaultThreadPool(hardware_concurrency(2)); }
+extern "C" void optctx_prototype_queue(DefaultThreadPool* Pool, void (*Work)()) { Pool->async(Work); }
+extern "C" void optctx_prototype_wait(DefaultThreadPool* Pool) { delete Pool; }
 
 // Names of options that have occurrences for the process. Call it outside scopes.
 extern "C" void optctx_prototype_given(char* Names, size_t Size) {
