@@ -30,7 +30,7 @@ def test_forks_under_load_do_not_hang_in_locks_of_optctx(forks: int) -> None:
     done = python_process(*command, "--hangs", "1", seconds=seconds + 60)
     assert done.returncode == 0, done.stderr
     summary = json.loads(done.stdout)
-    assert summary["forks"] >= forks, summary  # more until each thread has done its work once
+    assert summary["forks"] >= forks, (summary, done.stderr)  # more until each thread has done its work once
     assert all(summary["rounds"].values()), summary
     assert (summary["hangs"]["optctx"], summary["failed"]) == (0, 0), f"{summary}\n{done.stderr}"
 
