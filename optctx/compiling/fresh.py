@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
+import sys
 from dataclasses import replace
 from functools import lru_cache
 from typing import Literal, TypeVar, cast
@@ -105,11 +106,12 @@ class FreshProcess:
 
 def checked_limits(timeout: object, memory: object) -> Limits:
     """Return these limits of one call. Raises OptctxError for what no system takes."""
-    if not isinstance(timeout, (int, float)) or not timeout > 0:
+    is_number = isinstance(timeout, float) or (isinstance(timeout, int) and timeout <= sys.float_info.max)
+    if not is_number or not timeout > 0:  # type: ignore[operator]
         raise OptctxError(f"expected a timeout above 0 seconds, found {shown(timeout)}")
     if memory is not None and (not isinstance(memory, int) or not 0 < memory <= _MOST_BYTES):
         raise OptctxError(f"expected 1 to {_MOST_BYTES:,} bytes of memory, found {shown(memory)}")
-    return Limits(float(timeout), memory)
+    return Limits(float(cast(float, timeout)), memory)
 
 
 def llvm_pool() -> Pool:

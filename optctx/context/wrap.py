@@ -57,8 +57,8 @@ def wrap(function: Callable[P, R], /) -> Wrapped[P, R]:
         ScopeError: As for `current()`.
     """
     refuse_deferred(function)
-    innermost, *others = _here()
-    wrapped = Wrapped(function, innermost)
+    first, *others = _here()  # of different LLVMs, so their order does not count
+    wrapped = Wrapped(function, first)
     for context in others:
         wrapped = Wrapped(wrapped, context)
     return wrapped
