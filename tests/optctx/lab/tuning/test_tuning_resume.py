@@ -75,11 +75,11 @@ def test_a_study_that_is_killed_has_each_trial_once(scheme: str, trials: int, tm
     search_until_killed(place, 9, trials)
     assert scheme or kept(tmp_path / "study") == 9
     study = tuned(**arguments, storage=place)
-    assert study.compiled <= trials - 9 + 8
     if trials == 24:  # a grid, which tries again what was lost
         points = {tuple(sorted(params.items())) for params in ended(study)}
         assert (len(points), study.ended) == (24, "every point of the space was tried")
     else:
+        assert study.compiled <= 16 - 9 + 8
         assert len(study.trials) == len(ended(study)) == 16
         assert study.ended == "16 trials"
 
