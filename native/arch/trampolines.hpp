@@ -33,14 +33,11 @@ struct Change {
     std::vector<std::uint8_t> code;    // what runs instead, without the jump back
 };
 
-// Throws Misfit if the library's file does not have, at the address of a site, an instruction whose operand is there
-// and refers to what the site says. Where instructions begin is not checked.
-void check(const image::Library& image, std::span<const Site> sites);
-
 // `words`: of the view, for each site. It leads to the storage of the site's region, or where `loads` is not 0, for a
 // site that takes an address, to that address. `thread_offset`: of the view pointer from the thread pointer, in bytes.
 //
-// Throws Misfit as `check` does.
+// Throws Misfit if the library's file does not have, at the address of a site, an instruction whose operand is there
+// and refers to what the site says. Where instructions begin is not checked.
 std::vector<Change> trampolines(const image::Library& image, std::span<const Site> sites,
                                 std::span<const std::uint32_t> words, std::span<const std::uint8_t> loads,
                                 std::int32_t thread_offset);

@@ -164,6 +164,7 @@ void Library::read_segments() {
         if (segment.p_type != PT_LOAD) continue;
         if (segment.p_vaddr > largest || segment.p_memsz > largest)
             throw Misfit(path() + ": a segment ends beyond " + std::to_string(largest >> 30) + " GiB");
+        if ((segment.p_flags & PF_R) != 0) mapped_.push_back({base_ + segment.p_vaddr, segment.p_memsz});
         begin_ = std::min<std::uintptr_t>(begin_, base_ + segment.p_vaddr);
         end_ = std::max<std::uintptr_t>(end_, base_ + segment.p_vaddr + segment.p_memsz);
     }

@@ -74,6 +74,8 @@ public:
     // The file's contents for an address, before any relocation: zeros in .bss.
     std::vector<std::uint8_t> initial_bytes(std::uintptr_t address, std::size_t size) const;
     bool contains(std::uintptr_t address) const noexcept { return address >= begin_ && address < end_; }
+    // What the loader has mapped of it: none of it faults while it stays loaded.
+    std::span<const Span> mapped() const noexcept { return mapped_; }
     // Frees the symbol index. A later query builds it again.
     void forget_symbols() { symbols_.forget(); }
     const os::FileIdentity& identity() const noexcept { return file_.identity(); }
@@ -100,6 +102,7 @@ private:
     std::string build_id_;
     std::uintptr_t begin_ = 0;
     std::uintptr_t end_ = 0;
+    std::vector<Span> mapped_;
     std::uintptr_t text_begin_ = 0;
     std::uintptr_t text_end_ = 0;
     std::uint64_t text_offset_ = 0;

@@ -60,6 +60,12 @@ std::vector<std::uint8_t> load_bytes(std::uintptr_t address, std::size_t size, c
     return bytes;
 }
 
+bool Snapshot::is_safe(std::uintptr_t address, std::size_t size) const noexcept {
+    return std::ranges::any_of(safe_, [=](const Span& span) {
+        return address - span.begin <= span.size && size <= span.size - (address - span.begin);
+    });
+}
+
 const std::uint8_t* Snapshot::page_at(std::uintptr_t begin) {
     if (last_ != nullptr && begin == last_begin_) return last_;
     auto found = pages_.find(begin);
@@ -74,6 +80,10 @@ const std::uint8_t* Snapshot::page_at(std::uintptr_t begin) {
 }
 
 void Snapshot::load_bytes(std::uintptr_t address, void* to, std::size_t size, const char* what) {
+    if (is_safe(address, size)) {
+        std::memcpy(to, reinterpret_cast<const void*>(address), size);
+        return;
+    }
     auto* out = static_cast<std::uint8_t*>(to);
     for (std::size_t done = 0; done < size;) {
         const std::uintptr_t at = address + done;

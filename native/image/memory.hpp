@@ -2,9 +2,12 @@
 // and no size that was read is allocated before it is checked.
 #pragma once
 
+#include "image/spans.hpp"
+
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -28,9 +31,12 @@ bool is_utf8(std::string_view text) noexcept;
 void load_bytes(std::uintptr_t address, void* to, std::size_t size, const char* what);
 std::vector<std::uint8_t> load_bytes(std::uintptr_t address, std::size_t size, const char* what);
 
-// Reads each page once and keeps the copy. For thousands of small objects that lie close together.
+// Reads in place what lies in a span that cannot fault, and each page elsewhere once, of which it keeps the copy. For
+// thousands of small objects that lie close together.
 class Snapshot {
 public:
+    // `safe`: must outlive this.
+    explicit Snapshot(std::span<const Span> safe = {}) : safe_(safe) {}
     // As the function above.
     void load_bytes(std::uintptr_t address, void* to, std::size_t size, const char* what);
     template <class T>
@@ -44,8 +50,10 @@ public:
     std::string load_text(std::uintptr_t address, std::size_t size, const char* what, std::size_t most = longest_text);
 
 private:
+    bool is_safe(std::uintptr_t address, std::size_t size) const noexcept;
     const std::uint8_t* page_at(std::uintptr_t begin);  // nullptr if it cannot be read
 
+    std::span<const Span> safe_;
     std::unordered_map<std::uintptr_t, std::unique_ptr<std::uint8_t[]>> pages_;
     std::uintptr_t last_begin_ = 0;
     const std::uint8_t* last_ = nullptr;

@@ -135,10 +135,15 @@ public:
     void add(const Entry& entry) {
         std::string name = memory_.load_text(entry.key, entry.length, "the name of an option", longest_key);
         if (name.empty() || !keys_.insert(name).second) throw Misfit("the key '" + name + "' is empty or there twice");
-        const std::string own = own_name(entry.option);
+        const RawOption raw = prove(entry.option);
+        const std::string own =
+            memory_.load_text(number(raw.arg.data), raw.arg.size, "an option's own name", longest_key);
         if (!own.empty() && own != name) throw Misfit("the option under key '" + name + "' is called '" + own + "'");
         nameless_ += own.empty();
-        options_.push_back({std::move(name), entry.option});
+        if (raw.is_default_option())
+            leave_out();
+        else
+            options_.push_back({std::move(name), entry.option});
     }
 
     std::vector<RegisteredOption> take(std::uint32_t announced) {
@@ -152,9 +157,8 @@ public:
     }
 
 private:
-    // Proves that all that the head of an Option points at can be read. Returns the name inside it, empty for an option
-    // that is literal enum values.
-    std::string own_name(std::uintptr_t address) {
+    // Proves that all that the head of an Option points at can be read, but for the option's name.
+    RawOption prove(std::uintptr_t address) {
         if (address % alignof(RawOption) != 0) throw Misfit("the address of an option is not aligned");
         const auto raw = memory_.load<RawOption>(address, "an option");
         if (proven_.insert(address).second) {
@@ -163,7 +167,7 @@ private:
             prove_categories(raw);
             memory_.load<std::uintptr_t>(number(raw.vtable), "the virtual functions of an option");
         }
-        return memory_.load_text(number(raw.arg.data), raw.arg.size, "an option's own name", longest_key);
+        return raw;
     }
 
     void prove_categories(const RawOption& raw) {
@@ -204,7 +208,7 @@ std::vector<RegisteredOption> walk(Snapshot& memory, std::uintptr_t map, const R
 }  // namespace
 
 Registry walk_registry(std::uintptr_t map, const Library* image) {
-    Snapshot memory;
+    Snapshot memory(image == nullptr ? std::span<const Span>() : image->mapped());
     std::string reasons;
     for (const RegistryLayout& layout : registry_layouts) {
         try {

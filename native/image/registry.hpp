@@ -42,8 +42,10 @@ struct Registry {
 // `map`: as cl::getRegisteredOptions returned it. Tries every known layout. A layout holds only if the map has as many
 // entries as it states, if the name of each Option is its key (or empty, for options that are literal enum values), and
 // if everything that the head of an Option points at can be read: names, help texts, categories. Every read is checked,
-// so `map` may be any address. With `image`, an option outside it that does not check out is left out: LLVM
-// keeps a pointer to what a library registered that was unloaded. Throws Misfit with a reason for each layout.
+// so `map` may be any address. Leaves out the options that LLVM adds when it parses a command line (-h, for `help`):
+// what is registered must not depend on whether anything has parsed one yet. With `image`, an option outside it that
+// does not check out is left out, too: LLVM keeps a pointer to what a library registered that was unloaded. Throws
+// Misfit with a reason for each layout.
 Registry walk_registry(std::uintptr_t map, const Library* image = nullptr);
 
 }  // namespace optctx::image

@@ -45,15 +45,16 @@ void Transaction::check_overlap() const {
 void Transaction::write_trampolines(const std::vector<arch::Change>& changes) {
     std::uintptr_t at = trampolines_.address();
     std::uint8_t* out = trampolines_.data();
+    std::vector<std::uint8_t> code, jump;
     for (std::size_t i = 0; i < changes.size(); ++i) {
         Placed& placed = sites_[i];
         placed.trampoline = at;
-        std::vector<std::uint8_t> code = changes[i].code;
+        code = changes[i].code;
         arch::append_jump(code, at + code.size() + arch::jump_size, placed.address + placed.before.size());
         std::memcpy(out, code.data(), code.size());
         out += code.size();
         at += code.size();
-        std::vector<std::uint8_t> jump;
+        jump.clear();
         arch::append_jump(jump, placed.address + arch::jump_size, placed.trampoline);
         jump.resize(placed.before.size(), arch::filler);
         placed.after = Bytes(jump);

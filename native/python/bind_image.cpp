@@ -174,6 +174,15 @@ void add_image(nb::module_& m) {
             },
             "address"_a, "size"_a, "What the file says is there before anything has run; zeros in .bss.")
         .def("contains", &image::Library::contains, "address"_a)
+        .def(
+            "load",
+            [](const image::Library& l, std::uintptr_t address, std::size_t size, const char* what) {
+                std::vector<std::uint8_t> bytes(std::min(size, image::most_bytes));
+                image::Snapshot(l.mapped()).load_bytes(address, bytes.data(), bytes.size(), what);
+                return to_bytes(bytes);
+            },
+            "address"_a, "size"_a, "what"_a,
+            "As `read_checked`, without asking the system for what the library itself has mapped.")
         .def("is_slot", &image::Library::is_slot, "address"_a, "Whether it is one of the global offset table.")
         .def(
             "add_symbols",
@@ -222,7 +231,6 @@ void add_image(nb::module_& m) {
         .def("needs_value", live(&image::RawOption::needs_value), "index"_a)
         .def("takes_no_value", live(&image::RawOption::takes_no_value), "index"_a)
         .def_prop_ro("splits_at_commas", &image::RawOption::splits_at_commas)
-        .def_prop_ro("is_default_option", &image::RawOption::is_default_option)
         .def_prop_ro("categories", &categories);
     m.def(
         "option_at", [](std::uintptr_t address) { return reinterpret_cast<const image::RawOption*>(address); },
@@ -237,8 +245,8 @@ void add_image(nb::module_& m) {
             return std::pair(std::move(registry.layout), std::move(options));
         },
         "map"_a, "image"_a = nb::none(),
-        "(layout, [(name, address of the Option)] by name) after checking every entry. Leaves out what is not in "
-        "`image` and does not check out.");
+        "(layout, [(name, address of the Option)] by name) after checking every entry. Leaves out what LLVM adds to "
+        "parse a command line (-h, for `help`), and what is not in `image` and does not check out.");
     m.def(
         "read_checked",
         [](std::uintptr_t address, std::size_t size, const char* what) {
@@ -246,21 +254,6 @@ void add_image(nb::module_& m) {
         },
         "address"_a, "size"_a, "what"_a,
         "Bytes of memory whose layout is in doubt, `what` they are taken for; MisfitError if they cannot be read.");
-    m.def(
-        "load_options",
-        [](const std::vector<std::pair<std::uintptr_t, std::size_t>>& places) {
-            image::Snapshot memory;
-            std::vector<std::uint8_t> bytes;
-            nb::list found;
-            for (const auto& [address, size] : places) {
-                bytes.resize(std::min(size, image::most_bytes));
-                memory.load_bytes(address, bytes.data(), bytes.size(), "an option");
-                found.append(to_bytes(bytes));
-            }
-            return found;
-        },
-        nb::sig("def load_options(places: collections.abc.Sequence[tuple[int, int]]) -> list[bytes]"), "places"_a,
-        "The bytes of each option at (address, size); MisfitError if they cannot be read.");
     m.def("trim_heap", &os::trim_heap, "Give the heap's free pages back to the system.");
     m.def("read_words", &read_words, "address"_a, "count"_a);
     m.def(

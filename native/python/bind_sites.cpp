@@ -22,6 +22,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <utility>
 
 namespace nb = nanobind;
@@ -114,8 +115,14 @@ void add_all_sites(nb::module_& m) {
             "__iter__", [](const Sites& s) { return iterate(s.all); },
             nb::sig("def __iter__(self) -> collections.abc.Iterator[Site]"))
         .def(
-            "check", [](const Sites& s, const image::Library& i) { arch::check(i, s.all); }, "image"_a,
-            "MisfitError if the library's file does not have these instructions, but for where they begin.")
+            "of",
+            [](const Sites& s, const arch::Slots& slots) {
+                Sites found;
+                std::ranges::copy_if(s.all, std::back_inserter(found.all),
+                                     [&](const arch::Site& each) { return slots.contains(each.region); });
+                return found;
+            },
+            "slots"_a, "Those of the regions that have a slot.")
         .def(
             "uses",
             [](const Sites& s) {

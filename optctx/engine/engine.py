@@ -159,7 +159,7 @@ class Engine:
     def publish(self) -> None:
         """Let C++ code find every option by its names: type, place and choices."""
         options = (option for option in self.plan.options.values() if not option.alias_of)
-        rows = [_row(option, [*option.names, *self.aliases.get(option.address, ())]) for option in options]
+        rows = [_row(option, (*option.names, *self.aliases.get(option.address, ()))) for option in options]
         publish_lookups(self.space, self.image, rows)
 
     def drifted(self, drift: Setting) -> Iterator[tuple[RegisteredOption, int, int]]:
@@ -192,10 +192,10 @@ def _trampolines(image: Image, plan: Plan) -> Trampolines:
     return trampolines(image, plan.references.sites, words, loads, thread_offset(image.index))
 
 
-_Row = tuple[list[str], int, Kind, int, int, int, int, int, str, int, list[str], list[int], int]
+_Row = tuple[tuple[str, ...], int, Kind, int, int, int, int, int, str, int, list[str], list[int], int]
 
 
-def _row(option: RegisteredOption, names: list[str]) -> _Row:
+def _row(option: RegisteredOption, names: tuple[str, ...]) -> _Row:
     """Return what publish_lookups takes of each option (native/interface/table.hpp)."""
     region, offset = option.place
     value = NO_SLOT if option.value_slot is None else option.value_slot, offset, region + offset

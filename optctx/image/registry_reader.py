@@ -13,7 +13,6 @@ from optctx._native import (
     MisfitError,
     Symbol,
     call_pointer,
-    load_options,
     option_at,
     read_checked,
     symbol_near,
@@ -184,33 +183,23 @@ def _read(image: Image, registry: int) -> ImageRegistry:
     layout, entries = walk_registry(registry, image)
     names: dict[int, tuple[str, ...]] = {}
     for name, address in entries:
-        beside = not image.contains(address) and symbol_near(address)[1]
-        if not beside and not is_placeholder(address):
+        if image.contains(address) or not symbol_near(address)[1]:
             names[address] = (*names.get(address, ()), name)
     addresses = list(names)
     if image.is_stripped:
         prove_symbols(image, addresses)
     offset, sizes = _places(image, addresses)
-    objects = load_options([(at, size or _SMALLEST) for at, size in zip(addresses, sizes, strict=True)])
     classes = _Classes(image, offset)
     choices = image.findings.recall(_CHOICES, offset) or {}
     options = [
-        _read_option(image, classes, offset, own, at, size, whole)
-        for (at, own), size, whole in zip(names.items(), sizes, objects, strict=True)
+        _read_option(image, classes, offset, own, at, size)
+        for (at, own), size in zip(names.items(), sizes, strict=True)
     ]
     for option in options:
         option.stored = choices.get(option.address - image.base) if option.choices is not None else None
     _prove_aliases(options)
     _measure_heap(image, classes, options)
     return ImageRegistry(layout, registry, offset, options)
-
-
-def is_placeholder(address: int) -> bool:
-    """Tell whether an option is one of those that LLVM adds when it parses a command line: -h, for `help`.
-
-    They are left out: what is registered must not depend on whether anything has parsed a command line yet.
-    """
-    return option_at(address).is_default_option
 
 
 def registered_elsewhere(image: Image, registry: ImageRegistry, name: str) -> str:
@@ -223,7 +212,7 @@ def registered_elsewhere(image: Image, registry: ImageRegistry, name: str) -> st
     for own, address in entries:
         if own == name and address not in known:
             library = os.path.basename(symbol_near(address)[1])
-            return library or ("" if is_placeholder(address) else "code outside LLVM")
+            return library or "code outside LLVM"
     return ""
 
 
@@ -242,14 +231,12 @@ def keep_choices(image: Image, registry: ImageRegistry) -> None:
 
 def _prove_aliases(options: list[RegisteredOption]) -> None:
     """Check that every alias leads to an option that is none. Raises MisfitError."""
-    aliases = {each.address: each.alias_of for each in options}
-    for option in options:
-        at = option.address
-        for _ in range(len(options)):
-            if not aliases.get(at):
-                break
-            at = aliases[at]
-        if aliases.get(at) != 0:
+    leads_to = {each.address: each.alias_of for each in options}
+    for option in filter(lambda each: each.alias_of, options):
+        at, steps = option.alias_of, 0
+        while leads_to.get(at) and steps < len(options):
+            at, steps = leads_to[at], steps + 1
+        if leads_to.get(at) != 0:
             raise MisfitError(f"the alias {option.name} leads to no option")
 
 
@@ -302,12 +289,11 @@ def _read_option(
     names: tuple[str, ...],
     address: int,
     size: int | None,
-    whole: bytes,
 ) -> RegisteredOption:
     """Read one option whose head is proven. Raises MisfitError for what does not fit."""
     if size is not None and (size < max(_HEAD, offset + WORD) or size % WORD):
         raise MisfitError(f"the option {names[0]} has {size} bytes")
-    words = memoryview(whole).cast("Q")
+    words = memoryview(image.load(address, size or _SMALLEST, "an option")).cast("Q")
     of = classes.of(names[0], address, words, size)
     held = words[offset // WORD]  # the value, or what leads to it
     variable, variable_size = 0, None

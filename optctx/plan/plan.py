@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import math
-from bisect import bisect_left, bisect_right
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 
-from optctx._native import Abi, Kind, Ownership, Readers, Region, Role, Sites, Uses
+from optctx._native import Abi, Kind, Ownership, Readers, Region, Role, Uses
 from optctx.arch.code import NumberedFunctions
 from optctx.image.facts.interceptions import DEBUG_OUTPUT
 from optctx.image.options import RegisteredOption
-from optctx.image.storage_beside import PointerTable, Printing, StateBeside
+from optctx.image.storage_beside import Printing, StateBeside
 from optctx.image.survey import Survey
-from optctx.plan.references import References, is_any_in
+from optctx.plan.references import References, Spans, static_storage
 from optctx.plan.refusals import refuse
 
 # Looking up a member of an enumeration takes longer than comparing it.
@@ -77,7 +75,7 @@ def make_plan(survey: Survey, references: References) -> Plan:
     plan = Plan(options, references, printing)
     if no_printing:
         plan.unavailable[DEBUG_OUTPUT] = no_printing
-    through_tables = _readers_through_tables(plan, uses)
+    led_to = _readers_through_tables(plan, uses, Spans(static_storage(survey.options)))
     for option in plan.options.values():
         own = uses.get(option.address)
         of_variable = None if option.variable_size is None else uses.get(option.variable)
@@ -86,21 +84,23 @@ def make_plan(survey: Survey, references: References) -> Plan:
         readers = own.functions if own is not None else ()
         if of_variable is not None:
             readers += of_variable.functions
-        readers += through_tables.get(option.address, ())
+        if option.type.external:
+            readers += led_to.get(option.variable, ())
+        readers += led_to.get(option.address, ())
         if readers:
             option.functions = NumberedFunctions(image, readers)
         elif option.scope == "thread" and not option.alias_of:
             option.scope = "unread"
     for part in survey.reporting:
         plan.add(Region(part.address, part.size, Role.runtime))
-    _give_slots(plan, uses, Abi.libcxx if survey.registry.is_libcxx else Abi.libstdcxx)
+    _give_slots(plan, uses, led_to, Abi.libcxx if survey.registry.is_libcxx else Abi.libstdcxx)
     _add_state(plan, survey.state)
     _add_tables(plan)
     if printing is not None:
         for slot in set().union(*(option.slots for option in printing.options)):
             plan.regions[slot].shared = True
     if not uses.keys() <= plan.slots.keys():
-        sites = Sites([site for site in sites if site.region in plan.slots])
+        sites = sites.of(plan.slots)
         plan.references = references._replace(sites=sites)
     # The words of the others are the same for all who load them.
     others = {part.address for part in survey.reporting}
@@ -111,48 +111,28 @@ def make_plan(survey: Survey, references: References) -> Plan:
     return plan
 
 
-def _readers_through_tables(plan: Plan, uses: Mapping[int, Uses]) -> dict[int, tuple[int, ...]]:
-    """Numbers of the functions that read a table with a pointer to an option or its variable, by option."""
+def _readers_through_tables(
+    plan: Plan, uses: Mapping[int, Uses], storage: Spans
+) -> dict[int, tuple[int, ...]]:
+    """Map where the storage begins that tables lead to, to the functions that read it there, by number."""
     tables = plan.references.tables
     readers = {table.address: set(uses[table.address].functions) for table in tables if table.address in uses}
-    while True:  # past tables that lead to tables
-        held = _Held(tables, readers)
-        grown = False
-        for table in tables:
-            through = held.within(table.address, table.size)
-            if through - readers.get(table.address, set()):
-                readers[table.address] = through | readers.get(table.address, set())
-                grown = True
-        if not grown:
-            break
-    found: dict[int, tuple[int, ...]] = {}
-    for option in plan.options.values() if readers else ():
-        own = held.within(option.address, option.size or 0)
-        own |= held.within(option.variable, option.variable_size or 0)
-        if own:
-            found[option.address] = tuple(sorted(own))
-    return found
-
-
-class _Held:
-    """What tables hold: addresses, in order, and the numbers of the functions that read them there."""
-
-    def __init__(self, tables: list[PointerTable], readers: Mapping[int, set[int]]) -> None:
-        held = [
-            (target, own)
-            for table in tables
-            if (own := readers.get(table.address))
-            for _, target in table.pointers
-        ]
-        held.sort(key=lambda each: each[0])
-        self._targets = [target for target, _ in held]
-        self._readers = [own for _, own in held]
-
-    def within(self, begin: int, size: int) -> set[int]:
-        """Return who reads addresses in a span."""
-        first = bisect_left(self._targets, begin)
-        last = bisect_left(self._targets, begin + size, lo=first)
-        return set().union(*self._readers[first:last])
+    beyond = Spans({table.address: table.size for table in tables})
+    pairs = [(table.address, beyond.begin_of(target)) for table in tables for _, target in table.pointers]
+    links = [(at, other) for at, other in pairs if other is not None]
+    grown = bool(links)
+    while grown:  # past tables that lead to tables
+        before = sum(map(len, readers.values()))
+        for at, other in links:
+            readers.setdefault(other, set()).update(readers.get(at, ()))
+        grown = sum(map(len, readers.values())) > before
+    found: dict[int, set[int]] = {}
+    for table in tables:
+        for _, target in table.pointers:
+            begin = storage.begin_of(target)
+            if begin is not None:
+                found.setdefault(begin, set()).update(readers.get(table.address, ()))
+    return {begin: tuple(sorted(numbers)) for begin, numbers in found.items()}
 
 
 def _add_state(plan: Plan, state: list[StateBeside]) -> None:
@@ -179,13 +159,13 @@ def _add_tables(plan: Plan) -> None:
     ]
     for _, region in tables:
         plan.add(region)
-    regions = enumerate(plan.regions)
-    places = sorted((region.live, region.live + region.size, slot) for slot, region in regions)
+    storage = Spans({region.live: region.size for region in plan.regions} if tables else {})
     for table, region in tables:
         served = []
         for at, target in table.pointers:
-            begin, end, slot = places[max(bisect_right(places, (target, math.inf)) - 1, 0)]
-            if begin <= target < end:
+            begin = storage.begin_of(target)
+            if begin is not None:
+                slot = plan.slots[begin]
                 region.add_pointer(at, slot, target - begin)
                 served += [plan.owners[slot]] if slot in plan.owners else []
         plan.served[plan.slots[table.address]] = served
@@ -195,8 +175,7 @@ def _state_region(address: int, size: int) -> Region:
     return Region(address, size, Role.state, scoped=True, written=True)
 
 
-def _give_slots(plan: Plan, uses: Mapping[int, Uses], abi: Abi) -> None:
-    led_to = sorted(target for table in plan.references.tables for _, target in table.pointers)
+def _give_slots(plan: Plan, uses: Mapping[int, Uses], led_to: Container[int], abi: Abi) -> None:
     for option in plan.options.values():
         size = option.heap_size if option.size is None else option.size
         if option.scope == "process" or size is None:
@@ -224,7 +203,7 @@ def _give_slots(plan: Plan, uses: Mapping[int, Uses], abi: Abi) -> None:
 
 def _region(
     uses: Mapping[int, Uses],
-    led_to: list[int],
+    led_to: Container[int],
     option: RegisteredOption,
     address: int,
     size: int,
@@ -232,7 +211,7 @@ def _region(
     abi: Abi,
 ) -> Region:
     kind, used = option.type.kind, uses.get(address)
-    escapes = (used is not None and used.takes_address) or is_any_in(led_to, address, size)
+    escapes = (used is not None and used.takes_address) or address in led_to
     # Where LLVM takes the address, or loads it from a table, it may write there (SampleProfileLoader does).
     written = (used is not None and used.writes) or (escapes and kind not in _NOT_WRITTEN_THROUGH)
     ownership, abi = _owned(option, abi)

@@ -137,6 +137,20 @@ def is_any_in(addresses: list[int], begin: int, size: int | None) -> bool:
     return size is not None and at < len(addresses) and addresses[at] < begin + size
 
 
+class Spans:
+    """Storage, as a mapping from where a span begins to its bytes. No two overlap."""
+
+    def __init__(self, sizes: Mapping[int, int]) -> None:
+        self._sizes = sizes
+        self._begins = sorted(sizes)
+
+    def begin_of(self, address: int) -> int | None:
+        """Return where the span with this address begins, if there is one."""
+        after = bisect_right(self._begins, address)
+        begin = self._begins[after - 1] if after else 0
+        return begin if address - begin < self._sizes.get(begin, 0) else None
+
+
 class References(NamedTuple):
     """`loose`: addresses that nameless pointers hold."""
 
@@ -167,13 +181,14 @@ def read_references(survey: Survey) -> References:
     """Find the code that refers to options, to what their values pass through or LLVM reports through.
 
     Decodes every function that refers to one of these, or to what decides about debug output, unless the
-    answer is kept.
+    answer is kept. Then making the trampolines shows whether the sites are those of the library's file.
 
     Raises CannotDecodeError, and UnsupportedImageError if an instruction that LLVM reports through cannot be
     redirected.
     """
     image, printing = survey.image, survey.printing
-    spans = _spans(survey.options)
+    sizes = static_storage(survey.options)
+    spans = [(begin, sizes[begin]) for begin in sorted(sizes)]
     others = [(part.address, part.size) for part in survey.reporting]
     others += [(part.address, part.size) for part in survey.state]
     if printing is not None:
@@ -249,10 +264,8 @@ def _pack(base: int, references: References) -> Any:
 def _unpack(image: Image, kept: Any) -> References:
     rows, refusals, tables, loose = kept
     base = image.base
-    sites = Sites.unpack(base, rows)
-    sites.check(image)
     return References(
-        sites,
+        Sites.unpack(base, rows),
         [SiteRefusal(address + base, region + base, *rest) for address, region, *rest in refusals],
         [
             PointerTable(address + base, size, tuple((at, target + base) for at, target in pointers))
@@ -289,12 +302,10 @@ def _check_reporting(path: str, reporting: list[Symbol], references: References)
             )
 
 
-def _spans(options: list[RegisteredOption]) -> list[tuple[int, int]]:
-    spans = set()
+def static_storage(options: list[RegisteredOption]) -> dict[int, int]:
+    """Map where each option of the library's own storage begins, and each variable, to its bytes."""
+    spans = {option.address: option.size for option in options if option.size is not None}
     for option in options:
-        if option.size is None:
-            continue
-        spans.add((option.address, option.size))
-        if option.variable_size is not None:
-            spans.add((option.variable, option.variable_size))
-    return sorted(spans)
+        if option.variable_size is not None and option.size is not None:
+            spans[option.variable] = option.variable_size
+    return spans

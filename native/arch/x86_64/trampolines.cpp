@@ -113,6 +113,7 @@ Instruction instruction_of(const image::Library& image, const Site& site) {
 Code trampoline(Instruction instruction, const Site& site, std::uint32_t word, bool loads, std::int32_t thread_offset) {
     const unsigned scratch = site.scratch;
     Code code;
+    code.reserve(4 * longest_instruction);
     if (site.tactic == Tactic::saved) {
         append(code, skip_red_zone);
         append(code, {0x50 + scratch});
@@ -152,10 +153,6 @@ Code rewrite(Instruction instruction, std::size_t operand_at, unsigned scratch, 
 std::size_t use_at(const Site& site) noexcept {
     constexpr std::size_t push = 1, load_view = 5 + displacement_size, load_word = 3 + displacement_size;
     return load_view + load_word + (site.tactic == Tactic::saved ? sizeof skip_red_zone + push : 0);
-}
-
-void check(const image::Library& image, std::span<const Site> sites) {
-    for (const Site& site : sites) instruction_of(image, site);
 }
 
 std::vector<Change> trampolines(const image::Library& image, std::span<const Site> sites,

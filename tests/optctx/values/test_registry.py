@@ -39,6 +39,12 @@ def test_it_has_every_name_that_llvm_lists_and_no_other() -> None:
     assert list(options) == sorted(options)
 
 
+def test_what_llvm_adds_to_parse_a_command_line_is_none_of_them() -> None:
+    parsed = "from optctx.process import set_process_options; set_process_options(['-unroll-count=4'])"
+    listed = run_python(f"{parsed}\nfrom optctx import registry\nprint(*registry())")
+    assert listed.split() == list(registry())
+
+
 def test_plain_values_and_defaults_are_those_that_llvm_prints() -> None:
     text = run_python(LLVM_LISTS, "-print-all-options")
     printed = re.findall(r"^ +--(\S+) += (.*?) *\(default: (.*)\)$", text, re.MULTILINE)
