@@ -116,13 +116,14 @@ def _referred(
     """Map (function, array) to the offsets in the array that the function refers to."""
     spans: list[tuple[int, int]] = []
     begins = sorted(arrays)
+    largest = max((each.size for each in arrays.values()), default=0)
     for each in map(arrays.__getitem__, begins):
         begin = max(each.address, sum(spans[-1]) if spans else 0)
         if begin < each.address + each.size:
             spans.append((begin, each.address + each.size - begin))
     found: dict[tuple[int, int], set[int]] = {}
     for function, target in processor.find_targets(image, spans, functions):
-        for begin in begins[: bisect_right(begins, target)]:
+        for begin in begins[bisect_right(begins, target - largest) : bisect_right(begins, target)]:
             if target < begin + arrays[begin].size:
                 found.setdefault((function, begin), set()).add(target - begin)
     return found
