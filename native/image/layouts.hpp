@@ -137,15 +137,14 @@ struct RawManagedStatic {
 };
 static_assert(sizeof(RawManagedStatic) == 24);
 
-// A type of debug output and its level: std::pair<std::string, std::optional<int>> with a copy-on-write string. Up to
-// LLVM 21 it is the string alone, 8 bytes. llvm::CurrentDebugType is a ManagedStatic of a std::vector of these.
-struct RawDebugType {
-    const char* name;
+// llvm::CurrentDebugType is a ManagedStatic of a std::vector of types of debug output: std::pair<std::string,
+// std::optional<int>>, of which this is the level. Up to LLVM 21 a type is the string alone.
+struct RawDebugLevel {
     std::int32_t level;
-    bool has_level;
+    bool is_given;
 };
-static_assert(offsetof(RawDebugType, has_level) == 0x0C);
-static_assert(sizeof(RawDebugType) == 0x10);
+static_assert(offsetof(RawDebugLevel, is_given) == 0x04);
+static_assert(sizeof(RawDebugLevel) == 0x08);
 
 // The first members of llvm::raw_ostream.
 struct RawOstream {

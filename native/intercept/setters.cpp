@@ -2,6 +2,7 @@
 
 #include "contexts/activation.hpp"
 #include "scopes/scope.hpp"
+#include "values/debugging.hpp"
 #include "views/view.hpp"
 
 #include <cstddef>
@@ -127,6 +128,7 @@ bool add_occurrence(void* option, unsigned position, RawStringRef name, RawStrin
     const Outcome outcome = give(image, address, name, value, multi);
     if (outcome != Outcome::process) return outcome == Outcome::refused;
     const bool refused = give_process_wide(image, option, position, name, value, multi);
+    values::follow_debugging(image);
     replaced[image].observer(image, address, value, refused);
     return refused;
 }

@@ -159,9 +159,10 @@ void add_space(nb::module_& m) {
                 return reinterpret_cast<std::uintptr_t>(s.defaults()[slot]);
             },
             "slot"_a)
-        .def("scope_debugging", &values::Space::scope_debugging, "debug"_a, "debug_only"_a, "type_size"_a,
+        .def("scope_debugging", &values::Space::scope_debugging, "debug"_a, "debug_only"_a, "type_size"_a, "abi"_a,
              "Give debug output only to threads inside a context with `debug` or `debug-only`. Takes the slots of the "
-             "two, and the bytes of one type in LLVM's list. Call before anything is redirected.")
+             "two, and of one type in LLVM's list the bytes and the ABI of its string. Call before anything is "
+             "redirected.")
         .def(
             "parse",
             [](values::Space& s, std::uint32_t slot, const std::string& name,

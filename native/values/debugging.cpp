@@ -1,5 +1,6 @@
 #include "values/debugging.hpp"
 
+#include "values/strings.hpp"
 #include "views/view.hpp"
 
 #include <algorithm>
@@ -13,19 +14,31 @@ namespace optctx::values {
 namespace {
 
 using image::RawCowHeader;
-using image::RawDebugType;
+using image::RawDebugLevel;
 using image::RawManagedStatic;
 using image::RawOption;
 
-// A list with one type, without a level, whose name LLVM never uses, so no type matches. (An empty list would match
-// every type.) LLVM only reads it, so all images share it.
+// A name that LLVM never uses, as the characters of a copy-on-write string.
 struct Name {
     RawCowHeader header{1, 1, 0};
     char text[8] = {'\1'};
 };
 static_assert(offsetof(Name, text) == sizeof(RawCowHeader));
 Name unused_name;
-const RawDebugType only_type{unused_name.text, 0, false};
+
+// A list with this type alone, without a level, so that no type matches. (An empty list would match every type.) LLVM
+// only reads it, so all images share it: what comes after the first word matters where strings have a size of their
+// own.
+struct OnlyType {
+    const char* name = unused_name.text;
+    std::size_t size = 1;
+    std::size_t capacity[2] = {1, 0};
+    RawDebugLevel level{};
+};
+static_assert(offsetof(OnlyType, size) == offsetof(image::RawString, size));
+static_assert(offsetof(OnlyType, capacity) == offsetof(image::RawString, capacity));
+static_assert(offsetof(OnlyType, level) == sizeof(image::RawString));
+const OnlyType only_type;
 const void* end_of_only_type(std::size_t size) { return reinterpret_cast<const std::uint8_t*>(&only_type) + size; }
 
 // A list of types of our own. LLVM finds it through the first member, and never constructs or destroys it.
@@ -123,16 +136,29 @@ std::shared_ptr<Block> Debugging::process_wide_types() const {
     std::memcpy(copy, elements.data(), elements.size());
     types->vector[0] = copy;
     types->vector[1] = types->vector[2] = copy + elements.size();
-    for (std::size_t at = 0; at < elements.size(); at += places_.type_size)
-        share_string({Abi::copy_on_write, &reinterpret_cast<const RawDebugType*>(copy + at)->name});
+    for (std::size_t at = 0; at < elements.size(); at += places_.type_size) {
+        String(places_.abi, copy + at).relocate({places_.abi, elements.data() + at});
+        share_string({places_.abi, copy + at});
+    }
     return block;
 }
 
-// The strings of a copy are LLVM's own.
 bool Debugging::is_process_wide(const void* types) const noexcept {
     const auto ours = types_in(*static_cast<const RawManagedStatic*>(types));
     const auto llvms = types_in(llvms_types());
-    return std::equal(ours.begin(), ours.end(), llvms.begin(), llvms.end());
+    if (ours.size() != llvms.size()) return false;
+    for (std::size_t at = 0; at < ours.size(); at += places_.type_size)
+        if (!same_type(ours.data() + at, llvms.data() + at)) return false;
+    return true;
+}
+
+bool Debugging::same_type(const std::uint8_t* a, const std::uint8_t* b) const noexcept {
+    const std::size_t string = String::bytes(places_.abi);
+    if (!(String(places_.abi, a) == String(places_.abi, b))) return false;
+    if (places_.type_size == string) return true;
+    const auto* left = reinterpret_cast<const RawDebugLevel*>(a + string);
+    const auto* right = reinterpret_cast<const RawDebugLevel*>(b + string);
+    return left->is_given == right->is_given && (!left->is_given || left->level == right->level);
 }
 
 // A thread that saw the flag raised may read the list only after the flag is lowered, so a silent list must stay in

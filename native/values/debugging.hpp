@@ -25,7 +25,8 @@ public:
         std::uintptr_t location;    // of the pointer to the flag, in the Option named debug
         std::uintptr_t types;       // llvm::CurrentDebugType, already constructed
         std::uintptr_t debug_only;  // of the Option named debug-only, which adds to the list and raises the flag
-        std::size_t type_size;      // bytes of one type in the list
+        std::size_t type_size;      // bytes of one type in the list: a string, and since LLVM 22 a level
+        Abi abi;                    // of the string
         std::uint32_t flag_slot;
         std::uint32_t debug_only_slot;
         std::uint32_t types_slot;
@@ -80,6 +81,7 @@ private:
     void begin() noexcept;
     void end() noexcept;
     void follow_held() noexcept;
+    bool same_type(const std::uint8_t* a, const std::uint8_t* b) const noexcept;
 
     image::RawManagedStatic& llvms_types() const noexcept {
         return *reinterpret_cast<image::RawManagedStatic*>(places_.types);

@@ -58,7 +58,7 @@ Space::Space(unsigned image, std::vector<Region> regions, const std::vector<std:
     spaces[image_].store(this, std::memory_order_release);
 }
 
-void Space::scope_debugging(std::uint32_t debug, std::uint32_t debug_only, std::size_t type_size) {
+void Space::scope_debugging(std::uint32_t debug, std::uint32_t debug_only, std::size_t type_size, Abi abi) {
     const std::uint32_t flag = regions_.at(debug).variable;
     const std::uint32_t types = regions_.at(debug_only).variable;
     debugging_ = std::make_unique<Debugging>(
@@ -67,6 +67,7 @@ void Space::scope_debugging(std::uint32_t debug, std::uint32_t debug_only, std::
                                   .types = regions_.at(types).live,
                                   .debug_only = regions_[debug_only].live,
                                   .type_size = type_size,
+                                  .abi = abi,
                                   .flag_slot = flag,
                                   .debug_only_slot = debug_only,
                                   .types_slot = types});

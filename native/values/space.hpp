@@ -72,7 +72,7 @@ public:
     // Give contexts debug output of their own (values/debugging.hpp), by the slots of the options `debug`, whose
     // variable is LLVM's flag, and `debug-only`, whose variable is the list of types. `type_size`: bytes of one. Call
     // before anything is redirected.
-    void scope_debugging(std::uint32_t debug, std::uint32_t debug_only, std::size_t type_size);
+    void scope_debugging(std::uint32_t debug, std::uint32_t debug_only, std::size_t type_size, Abi abi);
     Debugging* debugging() const noexcept { return debugging_.get(); }
 
     // Guard LLVM's own storage (intercept/setters.cpp), if LLVM is about to parse a value for this object of its own

@@ -119,7 +119,7 @@ class Engine:
         )
         if (printing := self.plan.printing) is not None:
             debug, debug_only = (self.plan.slots[option.address] for option in printing.options)
-            self.space.scope_debugging(debug, debug_only, printing.types.type_size)
+            self.space.scope_debugging(debug, debug_only, printing.types.type_size, printing.types.abi)
         if self.intercepts:
             configure_bindings(self.index, self.survey.functions.work_calls)
 

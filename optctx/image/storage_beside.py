@@ -11,7 +11,7 @@ import ctypes
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from optctx._native import Kind, Span, Symbol, call_pointer
+from optctx._native import Abi, Kind, Span, Symbol, call_pointer
 from optctx.errors import UnsupportedImageError
 from optctx.image.abi import OptionType
 from optctx.image.facts.mangled_names import (
@@ -183,11 +183,12 @@ _LIST_WORDS = 3  # of an llvm::ManagedStatic: {object, deleter, next}
 
 
 class DebugTypes(NamedTuple):
-    """The static list of types, which exists. `size` and `type_size`, of one type, in bytes."""
+    """The static list of types. `size` and `type_size`, of one type, in bytes; `abi`: of its name."""
 
     address: int
     size: int
     type_size: int
+    abi: Abi
 
 
 class Printing(NamedTuple):
@@ -212,19 +213,17 @@ def find_debug_types(image: Image) -> DebugTypes:
     """
     symbol, asked = image.findings.need_object(CURRENT_DEBUG_TYPES), image.findings.need(IS_DEBUG_TYPE)
     call_pointer(asked.address, ctypes.addressof(ctypes.create_string_buffer(b"optctx")))
-    _check_deleter(image, symbol, asked.form)
-    return DebugTypes(symbol.address, symbol.size, asked.form)
-
-
-def _check_deleter(image: Image, types: Symbol, type_size: int) -> None:
     with checking(image.path):
-        _, deleter, _ = load_words(types.address, _LIST_WORDS, CURRENT_DEBUG_TYPES.what)
+        _, deleter, _ = load_words(symbol.address, _LIST_WORDS, CURRENT_DEBUG_TYPES.what)
     function = image.findings.function_at(deleter) if image.contains(deleter) else None
-    expected, found = LIST_DELETERS[type_size], "none" if function is None else function.name
-    if expected != found:
+    name = "none" if function is None else function.name
+    has_level, size, abi = LIST_DELETERS.get(name, (None, 0, Abi.libcxx))
+    if has_level != asked.form:
         raise UnsupportedImageError(
-            f"{image.path}: expected {expected} to delete {CURRENT_DEBUG_TYPES.what}, found {found}"
+            f"{image.path}: expected a list of strings of libstdc++'s to be what {asked.symbol} reads, found "
+            f"that {name} deletes it"
         )
+    return DebugTypes(symbol.address, symbol.size, size, abi)
 
 
 def find_printing(image: Image, registered: Iterable[RegisteredOption]) -> Printing:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ctypes
 from typing import Any, Final
 
-from optctx._native import Kind
+from optctx._native import Abi, Kind
 from optctx.image.facts.fact import Fact, exported, named
 
 _REGISTRY = "_ZN4llvm20RegisterRegAllocBaseI{}E8RegistryE"
@@ -118,17 +118,21 @@ WRITE_TO_STREAM: Final = named(
     "llvm::raw_fd_ostream::write_impl", "_ZN4llvm14raw_fd_ostream10write_implEPKcm"
 )
 
-# Debug output. Bytes of one type in the list of types: a string, since LLVM 22 with an optional level.
+# Debug output. A type in the list of types is a string, since LLVM 22 with an optional level.
 DEBUG_FLAG: Final = named("llvm::DebugFlag", "_ZN4llvm9DebugFlagE")
 CURRENT_DEBUG_TYPES: Final = named("llvm::CurrentDebugType", "_ZN4llvmL16CurrentDebugTypeE")
 IS_DEBUG_TYPE: Final = Fact(
     "llvm::isCurrentDebugType",
-    (("_ZN4llvm18isCurrentDebugTypeEPKci", 16), ("_ZN4llvm18isCurrentDebugTypeEPKc", 8)),
+    (("_ZN4llvm18isCurrentDebugTypeEPKci", True), ("_ZN4llvm18isCurrentDebugTypeEPKc", False)),
 )
-# What deletes the list, by the bytes of one type: its name proves them.
+# What deletes the list. Its name proves what a type is: whether it has a level, its bytes, its string.
+_LIST_DELETER = "_ZN4llvm14object_deleterISt6vectorI{}EEE4callEPv"
+_LONG_STRING = "NSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEE"
 LIST_DELETERS: Final = {
-    16: "_ZN4llvm14object_deleterISt6vectorISt4pairISsSt8optionalIiEESaIS5_EEE4callEPv",
-    8: "_ZN4llvm14object_deleterISt6vectorISsSaISsEEE4callEPv",
+    _LIST_DELETER.format("St4pairISsSt8optionalIiEESaIS5_"): (True, 16, Abi.copy_on_write),
+    _LIST_DELETER.format("SsSaISs"): (False, 8, Abi.copy_on_write),
+    _LIST_DELETER.format(f"St4pairI{_LONG_STRING}St8optionalIiEESaISB_"): (True, 40, Abi.libstdcxx),
+    _LIST_DELETER.format(f"{_LONG_STRING}SaIS7_"): (False, 32, Abi.libstdcxx),
 }
 
 INSTRUCTION_COUNT: Final = named(

@@ -7,8 +7,11 @@ The library is of the project's own making, with the shapes of LLVM 19 (tests/pr
 from __future__ import annotations
 
 import ctypes
+import os
 import pathlib
 import random
+import tempfile
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
@@ -171,6 +174,66 @@ def test_options_of_every_kind_have_their_values_or_are_refused(library: pathlib
         OptionContext({"own-count": "many"}, image=small.image)
     with pytest.raises(ProcessWideOptionError, match="setting it runs a callback"):
         OptionContext({"with-callback": 7}, image=small.image)
+
+
+@forked
+@pytest.mark.parametrize("levels", [False, True])
+def test_each_scope_has_debug_output_of_its_own_types(tmp_path: pathlib.Path, levels: bool) -> None:
+    small = Small(built(tmp_path / "libsmall.so", *WAYS[0], *["-DLEVELS"] * levels))
+    types = ["licm", "a-type-of-more-than-fifteen-letters", "another-type-of-more-than-fifteen"]
+
+    def debug(who: str) -> None:
+        for kind in types:
+            for level in range(3):
+                small.library.debug(kind.encode(), level, f"{who} {kind} {level}\n".encode())
+
+    def expected(who: str, wanted: Mapping[str, int]) -> list[str]:
+        return [f"{who} {kind} {level}" for kind in types for level in range(wanted.get(kind, -1) + 1)]
+
+    def scoped(number: int) -> list[str]:
+        draw = random.Random(number)
+        wanted = {kind: draw.randrange(3) if levels else 2 for kind in draw.sample(types, 1 + number % 3)}
+        texts = [f"{kind}:{level}" if levels else kind for kind, level in wanted.items()]
+        for _ in range(20):
+            with OptionContext({"debug-only": ",".join(texts)}, image=small.image):
+                debug(str(number))
+            debug("outside")
+        return expected(str(number), wanted) * 20
+
+    def on_threads() -> list[str]:
+        with ThreadPoolExecutor(4) as pool:
+            return [line for lines in pool.map(scoped, range(12)) for line in lines]
+
+    wanted: list[str] = []
+    assert printed(lambda: wanted.extend(on_threads())) == sorted(wanted)
+    small.library.set_debug_only(",".join(types[:2]).encode())
+    first_two = dict.fromkeys(types[:2], 2)
+    assert printed(lambda: debug("outside")) == sorted(expected("outside", first_two))
+    before = OptionContext({"own-count": 5}, image=small.image)
+    small.library.set_debug_only(types[2].encode())
+    for context, wanted_there in (
+        (before, first_two),
+        (OptionContext(image=small.image), dict.fromkeys(types, 2)),
+    ):
+        with context:
+            assert printed(lambda: debug("beside")) == sorted(expected("beside", wanted_there))
+    with OptionContext({"debug": False}, image=small.image):
+        assert printed(lambda: debug("silent")) == []
+    assert set(optctx.drift(small.image)) == {"debug", "debug-only"}
+
+
+def printed(work: Callable[[], object]) -> list[str]:
+    """The lines that reach standard error meanwhile, in order."""
+    kept = os.dup(2)
+    with tempfile.TemporaryFile("w+") as file:
+        os.dup2(file.fileno(), 2)
+        try:
+            work()
+        finally:
+            os.dup2(kept, 2)
+            os.close(kept)
+        file.seek(0)
+        return sorted(file.read().splitlines())
 
 
 @forked
