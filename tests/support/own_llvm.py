@@ -73,7 +73,8 @@ def claims_of(image: Image) -> Claims:
     claims = Claims(set(), set(), set())
     for option in plan.options.values():
         if option.scope != "process":
-            own = option.name, option.address - base, option.size, option.type, option.place.offset
+            at = None if option.size is None else option.address - base  # on the heap
+            own = option.name, at, option.size, option.type, option.place.offset
             claims.options.add((*own, option.callback, option.set_default_index, option.flag_default_index))
     for site in plan.references.sites:
         function = image.function_at(site.address)

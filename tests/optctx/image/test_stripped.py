@@ -56,7 +56,7 @@ def test_a_stripped_library_proves_what_its_symbols_say_or_refuses_it_by_name(
         claims, all_claims = claims_of(stripped), claims_of(named)
         assert [own for own, of_all in zip(claims, all_claims, strict=True) if not own <= of_all] == []
         unclaimed = {own[0] for own in all_claims.options - claims.options}
-        assert unclaimed == {"own-location"}
+        assert unclaimed == {"own-location", "own-flag", "debug", "debug-only"}
         assert optctx.info(stripped)["images"][0]["symbols"] == "stripped"
         readers = attach(stripped).options["own-count"].readers
         assert readers == ("values_seen",), "what is exported has its name"
