@@ -1,7 +1,7 @@
 """How long importing and the first use take, and how much memory, in fresh processes.
 
 By turns: with nothing kept by an earlier process (cold), and with what one has kept (warm). The library's own
-import is the baseline.
+import is the baseline. And what attaching and bound contexts add to a fork.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ from typing import Any
 from evidence.benchmarks._report import Report, fresh_output, spread
 
 _REPEATS = 15
-_COLD, _WARM, _IMPORT, _NAME = 0.4, 0.08, 0.002, 0.04  # seconds
+_COLD, _WARM, _IMPORT, _NAME = 0.35, 0.08, 0.002, 0.04  # seconds
+_FORK_RATIO = 2.0
 _RESIDENT, _PRIVATE = 60.0, 20.0  # MiB
 _HOMES = ("XDG_CACHE_HOME", "XDG_STATE_HOME")
 
@@ -65,6 +66,28 @@ print(json.dumps([now - was for now, was in zip(memory(), before)]))
 """
 
 
+# Seconds to fork a child that ends at once, and to wait for it, in a process with a thousand LLVMContexts.
+_FORKS = """
+import json, os, statistics, sys, time
+from llvmlite import binding
+binding.initialize_native_target()
+llvm_contexts = [binding.create_context() for _ in range(1000)]
+if sys.argv[1] == "bound":
+    from optctx import OptionContext
+    for number, llvm_context in enumerate(llvm_contexts):
+        OptionContext({"unroll-count": number + 1}).bind(llvm_context)
+
+def fork():
+    start = time.perf_counter()
+    if not (child := os.fork()):
+        os._exit(0)
+    os.waitpid(child, 0)
+    return time.perf_counter() - start
+
+print(json.dumps(statistics.median(fork() for _ in range(100))))
+"""
+
+
 def _cold(script: str) -> Any:
     """In a home where nothing is kept; what the process keeps is part of it."""
     with tempfile.TemporaryDirectory() as home:
@@ -101,7 +124,16 @@ def main() -> int:
                 report.target(
                     f"memory of attaching, {what}, {name}, median", spread(found).median, limit, " MiB"
                 )
+    _print_forks(report)
     return report.end()
+
+
+def _print_forks(report: Report) -> None:
+    turns = [[json.loads(fresh_output(_FORKS, kind)) for kind in ("plain", "bound")] for _ in range(3)]
+    plain, bound = map(spread, zip(*turns, strict=True))
+    report.line("fork, end and wait, with 1,000 LLVMContexts (baseline)", plain.text(1e3, 2))
+    report.line("the same, each bound to a context", bound.text(1e3, 2))
+    report.target("the ratio", bound.median / plain.median, _FORK_RATIO, "")
 
 
 def _print_times(report: Report, runs: dict[str, list[Any]]) -> None:
