@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from optctx._native import Library, Sites
+from optctx._native import Sites
 
 
 class SiteRefusal(NamedTuple):
@@ -18,17 +18,6 @@ class SiteRefusal(NamedTuple):
     function: str
     code: bytes
     reason: str
-
-
-class NumberedFunctions(NamedTuple):
-    """Functions of an image, by the numbers of their symbols. Names are read from its file on demand."""
-
-    image: Library
-    numbers: tuple[int, ...]
-
-    def names(self) -> tuple[str, ...]:
-        """Return their mangled names, each once."""
-        return tuple(dict.fromkeys(filter(None, map(self.image.name_of, self.numbers))))
 
 
 class CannotDecodeError(Exception):

@@ -197,7 +197,7 @@ _Row = tuple[tuple[str, ...], int, Kind, int, int, int, int, int, str, int, list
 
 def _row(option: RegisteredOption, names: tuple[str, ...]) -> _Row:
     """Return what publish_lookups takes of each option (native/interface/table.hpp)."""
-    region, offset = option.place
+    region, offset = (option.variable, 0) if option.variable else (option.address, option.value_offset)
     value = NO_SLOT if option.value_slot is None else option.value_slot, offset, region + offset
     slot = NO_SLOT if option.slot is None else option.slot
     own = slot, option.address, option.reason, option.flag_default_index

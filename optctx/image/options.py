@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from optctx._native import read_choices
-from optctx.arch.code import NumberedFunctions
 from optctx.image.abi import OptionType
+from optctx.image.loaded import Image
 from optctx.image.memory import WORD, checking
 
 
@@ -48,11 +48,11 @@ class RegisteredOption:
     """One cl::Option object of LLVM's, where its value is, and what a plan has decided about it.
 
     Addresses are absolute; sizes are in bytes. `place` alone says whether the value is in the object itself
-    or in the variable behind `cl::location`.
+    or in the `variable` behind `cl::location`, whose address is 0 for none.
 
     A plan decides `scope` (thread, process or unread) and the `reason` why not per thread, and finds the
-    `functions` that read it. If contexts have storage of their own for it, `slot` is that of the object and
-    `value_slot` that of the region where the value is; else both are None.
+    `functions` that read it, by the numbers of their symbols. If contexts have storage of their own for it,
+    `slot` is that of the object and `value_slot` that of the region where the value is; else both are None.
     """
 
     __slots__ = (
@@ -63,8 +63,8 @@ class RegisteredOption:
         "flag_default_index",
         "functions",
         "heap_size",
+        "image",
         "names",
-        "place",
         "reason",
         "scope",
         "set_default_index",
@@ -74,11 +74,13 @@ class RegisteredOption:
         "type",
         "value_offset",
         "value_slot",
+        "variable",
         "variable_size",
     )
 
     def __init__(
         self,
+        image: Image,
         names: tuple[str, ...],
         address: int,
         size: int | None,  # None: on the heap
@@ -87,12 +89,13 @@ class RegisteredOption:
         variable: int = 0,  # what cl::location points at, 0 without external storage
         variable_size: int | None = None,
     ) -> None:
+        self.image = image
         self.names = names
         self.address = address
         self.size = size
         self.type = option_type
         self.value_offset = value_offset
-        self.place = Place(variable, 0) if variable else Place(address, value_offset)
+        self.variable = variable
         self.variable_size = variable_size
         self.choices: Choices | None = None
         self.callback = False
@@ -104,16 +107,16 @@ class RegisteredOption:
         self.reason = ""
         self.slot: int | None = None
         self.value_slot: int | None = None
-        self.functions: NumberedFunctions | None = None
+        self.functions: tuple[int, ...] = ()
 
     @property
     def name(self) -> str:
         return self.names[0]
 
     @property
-    def variable(self) -> int:
-        """The address of the variable behind `cl::location`, or 0."""
-        return 0 if self.place.region == self.address else self.place.region
+    def place(self) -> Place:
+        """Where the value is."""
+        return Place(self.variable, 0) if self.variable else Place(self.address, self.value_offset)
 
     def stored_choices(self) -> tuple[list[str], list[int], int]:
         """Return (names of the choices, the integer that each stores, bytes of the enum).
@@ -138,8 +141,8 @@ class RegisteredOption:
 
     @property
     def readers(self) -> tuple[str, ...]:
-        """Mangled names of the functions that read it, in the order of the code."""
-        return () if self.functions is None else self.functions.names()
+        """Mangled names of the functions that read it, each once, in the order of the code."""
+        return tuple(dict.fromkeys(filter(None, map(self.image.name_of, self.functions))))
 
     @property
     def slots(self) -> set[int]:

@@ -299,7 +299,7 @@ def _read_option(
     variable, variable_size = 0, None
     if of.type.external:
         variable, variable_size = _find_variable(image, names[0], of.type, held)
-    option = RegisteredOption(names, address, size, of.type, offset, variable, variable_size)
+    option = RegisteredOption(image, names, address, size, of.type, offset, variable, variable_size)
     if of.type.kind == Kind.libcxx_string:
         _prove_string(names[0], option.place.address)
     if of.type.alias:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Container, Mapping
 
 from optctx._native import Abi, Kind, Ownership, Readers, Region, Role, Uses
-from optctx.arch.code import NumberedFunctions
 from optctx.image.facts.interceptions import DEBUG_OUTPUT
 from optctx.image.options import RegisteredOption
 from optctx.image.storage_beside import Printing, StateBeside
@@ -79,7 +78,7 @@ def make_plan(survey: Survey, references: References) -> Plan:
     for option in plan.options.values():
         own = uses.get(option.address)
         of_variable = None if option.variable_size is None else uses.get(option.variable)
-        if printing is not None and option in printing.options:
+        if printing is not None and option.address in on_heap:
             own, of_variable = uses[printing.types.address], None
         readers = own.functions if own is not None else ()
         if of_variable is not None:
@@ -88,7 +87,7 @@ def make_plan(survey: Survey, references: References) -> Plan:
             readers += led_to.get(option.variable, ())
         readers += led_to.get(option.address, ())
         if readers:
-            option.functions = NumberedFunctions(image, readers)
+            option.functions = readers
         elif option.scope == "thread" and not option.alias_of:
             option.scope = "unread"
     for part in survey.reporting:

@@ -10,11 +10,6 @@ from optctx.image.options import RegisteredOption
 from optctx.image.storage_beside import StateBeside
 from optctx.plan.references import References, is_any_in
 
-# Process-wide by nature, whatever the code that reads them looks like.
-_BY_NATURE = {
-    "time-passes": "the timers that it starts belong to the whole process",
-    "time-passes-per-run": "the timers that it starts belong to the whole process",
-}
 # Found by comparing .data and .bss before and after some 4,000 compilations of LLVM's own tests, and among
 # the static variables of functions that have a guard. The copy is an object with a destructor that runs at
 # exit, so it cannot be one of many.
@@ -30,6 +25,10 @@ COPIED_FOR_GOOD = dict.fromkeys(
         "verify-pseudo-probe-funcs",
     ),
     "LLVM copies it for good, at first use, into an object that the whole process shares",
+)
+# Whatever the code that reads them looks like.
+_BY_NAME = COPIED_FOR_GOOD | dict.fromkeys(
+    ("time-passes", "time-passes-per-run"), "the timers that it starts belong to the whole process"
 )
 _HEAP = "its Option object is on the heap, where no instruction names it"
 _NOT_ITS_OWN = "its library is stripped, and nothing proves that its Option object is no part of another one"
@@ -68,8 +67,8 @@ def refuse(
 def _reason_in_itself(image: Image, option: RegisteredOption) -> str:
     if option.size is None:
         return _NOT_ITS_OWN if image.is_stripped and image.contains(option.address) else _HEAP
-    if special := _BY_NATURE.get(option.name) or COPIED_FOR_GOOD.get(option.name):
-        return special
+    if option.names[0] in _BY_NAME:
+        return _BY_NAME[option.names[0]]
     if option.callback:
         return _CALLBACK
     if not option.type.supported:
