@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from optctx import OptionContext
-from optctx.errors import OptctxError, UnreadOptionError
-from optctx.testing.named import MARK, UNREAD
+from optctx.errors import OptctxError
+from optctx.testing.plugin_entry import MARK
 
 _WORDS = pytest.StashKey[list[str]]()  # of a test whose fixture `llvm_options` has a parameter
 
@@ -19,7 +19,6 @@ class LlvmOptions:
 
     def __init__(self, config: pytest.Config) -> None:
         self._config = config
-        self._mode: str = config.getoption("llvm_unread")
         self._context = self._whole_run()
 
     def _whole_run(self) -> OptionContext | None:
@@ -55,16 +54,8 @@ class LlvmOptions:
         words = item.stash.get(_WORDS, None) or _marked(item)
         if not words:
             return (yield)
-        ended = False
-        try:
-            with OptionContext.from_args(words, unread="ignore" if self._mode == "ignore" else "error"):
-                result = yield
-                ended = True
-        except UnreadOptionError as error:
-            if self._mode != "report" or not ended:
-                raise
-            item.user_properties.append((UNREAD, "; ".join(error.causes)))
-        return result
+        with OptionContext.from_args(words, unread="warn"):
+            return (yield)
 
 
 def _marked(item: pytest.Item) -> list[str]:

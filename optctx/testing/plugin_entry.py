@@ -6,18 +6,15 @@ a fixture asks for options.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import pytest
 
-from optctx.testing.named import MARK, UNREAD
-
 if TYPE_CHECKING:
     from optctx import OptionContext
-    from optctx.testing import Compiler
     from optctx.testing.plugin import LlvmOptions
 
+MARK = "llvm_options"  # of a test, and the name of the fixture and of the setting
 _NAME = "optctx_llvm_options"
 
 
@@ -31,13 +28,6 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         metavar="OPTIONS",
         help="LLVM options for every test, such as --llvm-options='-unroll-count=4 -enable-gvn-hoist'; they "
         "follow those of the configuration",
-    )
-    group.addoption(
-        "--llvm-unread",
-        choices=("report", "error", "ignore"),
-        default="report",
-        help="what to do about options of a test that LLVM did not read: list them at the end (default), "
-        "fail the test, or nothing",
     )
     parser.addini(MARK, "LLVM options for every test, as on a command line", type="args", default=[])
 
@@ -59,22 +49,6 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         _begin(config)
 
 
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """List the options that LLVM did not read."""
-    lines = [
-        f"{report.nodeid}: {words}"
-        for reports in terminalreporter.stats.values()
-        for report in reports
-        if getattr(report, "when", "") == "call"
-        for name, words in report.user_properties
-        if name == UNREAD
-    ]
-    if lines:
-        terminalreporter.section("LLVM options that nothing read")
-        for line in lines:
-            terminalreporter.line(line)
-
-
 def _begin(config: pytest.Config) -> LlvmOptions:
     plugin: LlvmOptions | None = config.pluginmanager.get_plugin(_NAME)
     if plugin is None:
@@ -94,12 +68,3 @@ def llvm_options(request: pytest.FixtureRequest) -> OptionContext:
     Parametrized with `indirect=True`, each parameter is a command line, or a mapping, on top of these.
     """
     return _begin(request.config).context_of(request.node, getattr(request, "param", None))
-
-
-@pytest.fixture(scope="session")
-def llvm_compiler() -> Iterator[Compiler]:
-    """A running `optctx.testing.Compiler`: compiles jobs in fresh processes, where LLVM may die."""
-    from optctx.testing import Compiler
-
-    with Compiler() as compiler:
-        yield compiler
