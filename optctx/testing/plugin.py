@@ -9,7 +9,7 @@ import pytest
 
 from optctx import OptionContext
 from optctx.errors import OptctxError
-from optctx.testing.plugin_entry import MARK
+from optctx.testing import MARK
 
 _WORDS = pytest.StashKey[list[str]]()  # of a test whose fixture `llvm_options` has a parameter
 

@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from optctx.testing import MARK
+
 if TYPE_CHECKING:
     from optctx import OptionContext
     from optctx.testing.plugin import LlvmOptions
 
-MARK = "llvm_options"  # of a test, and the name of the fixture and of the setting
 _NAME = "optctx_llvm_options"
 
 

@@ -136,13 +136,9 @@ def test_what_cannot_run_in_a_child_is_one_error() -> None:
     def draws(source: Any) -> None:
         source.draw(st.integers())
 
-    async def later() -> None:
-        pass
-
     works: list[tuple[str, Callable[[], object]]] = [
         ("cannot draw inside crash_proof", draws),
         ("cannot bring the result of .* back", crash_proof(threading.Lock)),
-        ("whose body runs when it is called", lambda: crash_proof(later)),
         ("expected a timeout above 0", lambda: crash_proof(timeout=0)),
     ]
     for words, work in works:
