@@ -190,9 +190,8 @@ class Pool:
         except subprocess.TimeoutExpired:
             return _no_process(os.strerror(errno.EMFILE))
         said = last_line(printed_to(self._printed.fileno()))
-        return Death(
-            "lost", status, f"the helper process ended with status {status} before it answered{said}"
-        )
+        ended = f"the helper process ended with status {status} before it answered"
+        return Death("lost", status, f"{ended}: {said}" if said else ended)
 
     def submit(
         self, function: Callable[..., Any], *arguments: Any, gives: type[R], limits: Limits | None = None

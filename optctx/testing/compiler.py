@@ -7,9 +7,8 @@ import tempfile
 from contextlib import ExitStack
 from functools import lru_cache
 
-from optctx.children.death import last_words
 from optctx.compiling import FreshProcess, Job, Result
-from optctx.errors import OptctxError, clipped
+from optctx.errors import OptctxError
 
 _KEPT = 256  # results to remember
 
@@ -61,8 +60,7 @@ class Compiler:
         if result.end == "timed out":
             raise HangError(f"LLVM took longer than {self._timeout:g} s{under}")
         if result.died:
-            said = last_words(result.stderr) or clipped(result.error or "")
-            raise CrashError(f"LLVM died{under}: {said}")
+            raise CrashError(f"LLVM died{under}: {result.error}")
         return result
 
     def _compiled(self, job: Job) -> Result:

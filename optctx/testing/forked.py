@@ -148,8 +148,8 @@ def _result(body: functools.partial[Any], answer: bytes, death: Death) -> object
     elif death.how == "timed out":
         error = HangError(f"{name} {death}")
     else:
-        end = str(death) if death.status >= 0 else cause_of_end(death.status, "")
-        error = CrashError(f"{name} ended its process: {last_words(death.printed) or end}")
+        end = last_words(death.printed) or cause_of_end(death.status, "")
+        error = CrashError(f"{name} ended its process: {end}")
     if printed := _CALLERS.sub("", death.printed).strip():
         error.add_note(f"Its process printed:\n{printed}")
     raise error
