@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import resource
 import signal
 from typing import Literal, get_args
 
@@ -98,9 +97,3 @@ def printed_to(descriptor: int) -> str:
     size = os.fstat(descriptor).st_size
     kept = os.pread(descriptor, _KEPT, max(0, size - _KEPT))
     return kept.decode(errors="replace")
-
-
-def is_full(descriptor: int) -> bool:
-    """Whether a memory file is as long as a file may be in this process: its end may be missing."""
-    most = resource.getrlimit(resource.RLIMIT_FSIZE)[0]
-    return most != resource.RLIM_INFINITY and os.fstat(descriptor).st_size >= most

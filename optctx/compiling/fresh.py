@@ -244,8 +244,10 @@ def check_target(triple: str, job: Job) -> None:
     Raises EndedEarlyError if LLVM could not be asked.
     """
     if job.is_checked:
-        # LLVM asserts in calls for i386's large model.
-        ir = f"define void @trial() {{ {'' if job.code_model == 'default' else 'call void @trial()'} ret void }}"
+        calls = (
+            "" if job.code_model == "default" else "call void @trial()"
+        )  # which i386's large model asserts on
+        ir = f"define void @trial() {{ {calls} ret void }}"
         trial = replace(job, ir=ir, passes="verify", options=(), triple=triple, emit="assembly")
         _try(replace(trial, opt_level=2, reloc="pic"))
 
