@@ -66,6 +66,6 @@ def _begin(config: pytest.Config) -> LlvmOptions:
 def llvm_options(request: pytest.FixtureRequest) -> OptionContext:
     """The OptionContext that the test runs in: the options of its markers and of the whole run.
 
-    Parametrized with `indirect=True`, each parameter is a command line, or a mapping, on top of these.
+    Parametrized with `indirect=True`, each parameter is a command line on top of these.
     """
-    return _begin(request.config).context_of(request.node, getattr(request, "param", None))
+    return _begin(request.config).context_of(request.node)
