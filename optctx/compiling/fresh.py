@@ -58,8 +58,6 @@ class FreshProcess:
         self._calls: set[Call[Result]] = set()
 
     def __enter__(self) -> FreshProcess:
-        if self._running:
-            raise OptctxError("this FreshProcess is running already; make another one")
         with contextlib.suppress(OSError):  # `compile` tells
             llvm_pool()  # its server starts now
         self._running = True
@@ -127,13 +125,10 @@ def answered(done: Done[R], attempt: str) -> R:
     Raises OptctxError, with what was attempted, if LLVM refused, crashed or took too long, and
     EndedEarlyError if it was not LLVM that ended the child.
     """
-    match done.death and done.death.end:
-        case "timed out":
-            raise OptctxError(f"{attempt}: it {done.death}")
-        case "crashed":
-            raise OptctxError(f"{attempt}: LLVM crashed: {done.death}")
-        case str():
-            raise EndedEarlyError(f"{attempt}: the process that ran LLVM ended: {done.death}")
+    if (death := done.death) is not None:
+        if death.end in OF_MACHINE:
+            raise EndedEarlyError(f"{attempt}: the process that ran LLVM ended: {death}")
+        raise OptctxError(f"{attempt}: {'LLVM crashed: ' if death.end == 'crashed' else ''}{death}")
     if done.error:
         raise OptctxError(done.error)
     return cast(R, done.value)

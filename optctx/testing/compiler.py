@@ -5,12 +5,9 @@ from __future__ import annotations
 import shlex
 import tempfile
 from contextlib import ExitStack
-from functools import lru_cache
 
 from optctx.compiling import FreshProcess, Job, Result
 from optctx.errors import OptctxError
-
-_KEPT = 256  # results to remember
 
 
 class CrashError(OptctxError, AssertionError):
@@ -24,9 +21,7 @@ class HangError(OptctxError, AssertionError):
 class Compiler:
     """A context manager that compiles jobs, each in a fresh process with the job's options set process-wide.
 
-    Any number of threads may compile at once. Recent results are remembered, because Hypothesis runs an
-    example several times while it shrinks. A crash or a hang therefore costs its time once. Jobs run in an
-    empty folder that is removed at the end.
+    Any number of threads may compile at once. Jobs run in an empty folder that is removed at the end.
     """
 
     def __init__(self, *, timeout: float = 10.0, memory: int = 4 << 30) -> None:
@@ -34,7 +29,6 @@ class Compiler:
         self._timeout, self._memory = timeout, memory
         self._fresh = FreshProcess(timeout=timeout, memory=memory)  # refuses until another one runs
         self._closing = ExitStack()
-        self._remembered = lru_cache(_KEPT)(self._compiled)
 
     def __enter__(self) -> Compiler:
         folder = self._closing.enter_context(
@@ -45,7 +39,6 @@ class Compiler:
         return self
 
     def __exit__(self, *error: object) -> None:
-        self._remembered.cache_clear()
         self._closing.close()
 
     def compile(self, job: Job) -> Result:
@@ -56,19 +49,13 @@ class Compiler:
             HangError: LLVM took longer than `timeout`.
             OptctxError: This compiler is not entered; or this machine's limits allow no fresh process.
         """
-        result, under = self._remembered(job), _under(job)
-        if result.end == "timed out":
-            raise HangError(f"LLVM took longer than {self._timeout:g} s{under}")
-        if result.died:
-            raise CrashError(f"LLVM died{under}: {result.error}")
-        return result
-
-    def _compiled(self, job: Job) -> Result:
         result = self._fresh.compile(job)
-        if result.end == "lost":
-            raise OptctxError(f"cannot compile{_under(job)}: {result.error}")
-        return result
-
-
-def _under(job: Job) -> str:
-    return f" with {shlex.join(job.options)}" if job.options else " without options"
+        under = f" with {shlex.join(job.options)}" if job.options else " without options"
+        match result.end:
+            case "ok" | "failed":
+                return result
+            case "lost":
+                raise OptctxError(f"cannot compile{under}: {result.error}")
+            case "timed out":
+                raise HangError(f"LLVM took longer than {self._timeout:g} s{under}")
+        raise CrashError(f"LLVM died{under}: {result.error}")

@@ -62,7 +62,6 @@ def crash_proof(
     string_at ended its process: killed by SIGSEGV
 
     Args:
-        function: What to decorate.
         timeout: Seconds for one call.
         memory: Bytes of address space for one call, in addition to this process's.
 

@@ -13,22 +13,15 @@ from optctx.testing import MARK
 
 
 class LlvmOptions:
-    """The plugin of one run. Raises pytest.UsageError, which says where a bad option of the run was given."""
+    """The plugin of one run. Raises pytest.UsageError for a bad option of the run."""
 
     def __init__(self, config: pytest.Config) -> None:
         self._config = config
-        self._context = self._whole_run()
-
-    def _whole_run(self) -> OptionContext | None:
-        words: list[str] = []
-        places = [(f"{MARK} in {self._config.inipath}", self._config.getini(MARK))]
-        places += [("--llvm-options", line) for line in self._config.getoption("llvm_options")]
-        for place, given in places:
-            try:
-                words += OptionContext.from_args(given, base="defaults").args() if given else []
-            except OptctxError as error:
-                raise pytest.UsageError(f"{place}: {error}") from None
-        return OptionContext.from_args(words) if words else None
+        words = config.getini(MARK)
+        try:
+            self._context = OptionContext.from_args(words) if words else None
+        except OptctxError as error:
+            raise pytest.UsageError(f"{MARK}: {error}") from None
 
     def context_of(self, item: pytest.Item) -> OptionContext:
         """The context of a test. Fails the test for bad options."""

@@ -1,7 +1,7 @@
 """What pytest imports in every run where optctx is installed: nothing of LLVM, and next to nothing of optctx.
 
-`optctx.testing.plugin` does the work. It is registered once the command line, the configuration, a marker or
-a fixture asks for options.
+`optctx.testing.plugin` does the work. It is registered once the configuration, a marker or a fixture asks for
+options.
 """
 
 from __future__ import annotations
@@ -20,16 +20,7 @@ _NAME = "optctx_llvm_options"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add options to the command line and the configuration."""
-    group = parser.getgroup("optctx", "LLVM options")
-    group.addoption(
-        "--llvm-options",
-        action="append",
-        default=[],
-        metavar="OPTIONS",
-        help="LLVM options for every test, such as --llvm-options='-unroll-count=4 -enable-gvn-hoist'; they "
-        "follow those of the configuration",
-    )
+    """Add a setting to the configuration, which `-o` overrides."""
     parser.addini(MARK, "LLVM options for every test, as on a command line", type="args", default=[])
 
 
@@ -40,7 +31,7 @@ def pytest_configure(config: pytest.Config) -> None:
         f"{MARK}(*arguments, **options): run the test inside an optctx.OptionContext of these, such as "
         '"-unroll-count=4" or unroll_count=4; several add up, and for one option the innermost counts',
     )
-    if config.getini(MARK) or config.getoption("llvm_options"):
+    if config.getini(MARK):
         _begin(config)
 
 
