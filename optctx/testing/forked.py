@@ -147,7 +147,7 @@ def _result(body: functools.partial[Any], answer: bytes, death: Death) -> object
     elif death.how == "timed out":
         error = HangError(f"{name} {death}")
     else:
-        end = last_words(death.printed) or cause_of_end(death.status, "")
+        end = cause_of_end(death.status, last_words(death.printed))
         error = CrashError(f"{name} ended its process: {end}")
     if printed := _CALLERS.sub("", death.printed).strip():
         error.add_note(f"Its process printed:\n{printed}")
