@@ -183,10 +183,7 @@ def _any(option: Option) -> SearchStrategy[object]:
         return st.just(default) | st.floats(width=_FLOATS[option.type], allow_nan=False)  # type: ignore[arg-type]
     least, most = _bounds(option)
     middle = min(max(default if isinstance(default, int) else 0, least), most)
-    above = st.integers(0, most - middle).map(lambda distance: middle + distance)
-    if middle == least:
-        return above
-    return above | st.integers(1, middle - least).map(lambda distance: middle - distance)
+    return st.integers(least - middle, most - middle).map(middle.__add__)
 
 
 def _bounds(option: Option) -> tuple[int, int]:
