@@ -19,11 +19,11 @@ from evidence.strategies.judging import Judge
 from evidence.strategies.kernel import KERNEL, OPTIONS
 from evidence.strategies.program import digest
 from evidence.strategies.properties import PROPERTIES
-from optctx import Option, registry
+from optctx import Option, OptionContext, registry
 from optctx.compiling import Job
 from optctx.errors import OptctxError
 from optctx.libllvm.functions import FUNCTIONS
-from optctx.testing import arguments, crash_proof, jobs, options, overrides
+from optctx.testing import crash_proof, jobs, options, overrides
 
 from .build import Builder
 from .programs import CPP, compile_object, link, patched_includes
@@ -107,7 +107,9 @@ def _takes(source: Strategy, thread: Strategy, option: Option) -> bool:
     if option.scope == "process" or option.alias_of is not None:
         return False
     try:
-        with source.scope(arguments({option.name: option.default}, thread.image)):
+        with source.scope(
+            OptionContext({option.name: option.default}, base="defaults", image=thread.image).args()
+        ):
             return True
     except OptctxError:
         return False

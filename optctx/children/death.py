@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import os
 import re
-import resource
 import signal
 from typing import Literal, get_args
 
 import msgspec
 
+from optctx.errors import clipped
+
 _KEPT = 1 << 16  # bytes at the end of what a process printed
 _LONGEST = 200  # characters of its last words, or of its last line
 _LAST_WORDS = ("Assertion ", "UNREACHABLE executed", "LLVM ERROR: ", "std::bad_alloc")
-_OF_MACHINE = re.compile(r"^killed by SIG(KILL|TERM|INT|HUP|XCPU|XFSZ)\b")
+_OF_MACHINE = (
+    *(signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP),
+    *(signal.SIGXCPU, signal.SIGXFSZ),
+)
 _MEMORY = re.compile(r"out of memory|std::bad_alloc")
 
 # How a compilation ends, for results, trials and failures. failed: LLVM refused, with an error. crashed: its
@@ -57,18 +61,20 @@ class Death(msgspec.Struct, frozen=True, array_like=True):
                 return self.how
             case "nonsense":
                 return "killed"
-        if _MEMORY.search(str(self)):
+        said = last_words(self.printed)
+        if _MEMORY.search(said or last_line(self.printed)):
             return "out of memory"
-        return "killed" if _OF_MACHINE.search(str(self)) else "crashed"
+        return "killed" if not said and -self.status in _OF_MACHINE else "crashed"
 
 
 def cause_of_end(status: int, printed: str) -> str:
-    """Why a process ended: LLVM's last words, or how it ended. `status`: below 0 a signal."""
+    """Why a process ended: LLVM's last words, or how it ended, and all words. `status`: below 0 a signal."""
     try:
         end = f"killed by {signal.Signals(-status).name}" if status < 0 else f"exited with status {status}"
     except ValueError:  # a real-time signal
         end = f"killed by signal {-status}"
-    return last_words(printed) or f"{end}{last_line(printed)}"
+    words = " ".join(printed.split())
+    return last_words(printed) or (f"{end}: {clipped(words)}" if words else end)
 
 
 def last_words(printed: str) -> str:
@@ -82,9 +88,8 @@ def last_words(printed: str) -> str:
 
 
 def last_line(printed: str) -> str:
-    """ ": " and the last line of what a process printed. "" if it printed nothing."""
-    lines = [line.strip() for line in printed.splitlines() if line.strip()]
-    return f": {lines[-1][:_LONGEST]}" if lines else ""
+    """The last line of what a process printed. "" if it printed nothing."""
+    return (printed.strip().splitlines() or [""])[-1][:_LONGEST].strip()
 
 
 def printed_to(descriptor: int) -> str:
@@ -92,9 +97,3 @@ def printed_to(descriptor: int) -> str:
     size = os.fstat(descriptor).st_size
     kept = os.pread(descriptor, _KEPT, max(0, size - _KEPT))
     return kept.decode(errors="replace")
-
-
-def is_full(descriptor: int) -> bool:
-    """Whether a memory file is as long as a file may be in this process: its end may be missing."""
-    most = resource.getrlimit(resource.RLIMIT_FSIZE)[0]
-    return most != resource.RLIM_INFINITY and os.fstat(descriptor).st_size >= most

@@ -112,15 +112,11 @@ class Limits(msgspec.Struct, frozen=True, array_like=True):
     """Bytes of address space beyond the server's."""
     processor: int | None = None
     """The number of the only processor that it runs on."""
-    files: int | None = None
-    """Bytes of a file that it writes."""
 
     def apply(self) -> None:
         """Limit this process, a child."""
         if self.memory is not None:
             lower_limit(resource.RLIMIT_AS, address_space() + self.memory)
-        if self.files is not None:
-            lower_limit(resource.RLIMIT_FSIZE, self.files)
         if self.processor is not None:
             os.sched_setaffinity(0, {self.processor})
 

@@ -19,7 +19,7 @@ from typing import Any, Generic, Literal, TypeVar
 
 from msgspec import structs
 
-from optctx.children.death import Death, is_full, last_line, printed_to
+from optctx.children.death import Death, last_line, printed_to
 from optctx.children.messages import (
     CHUNK,
     FrameError,
@@ -190,9 +190,8 @@ class Pool:
         except subprocess.TimeoutExpired:
             return _no_process(os.strerror(errno.EMFILE))
         said = last_line(printed_to(self._printed.fileno()))
-        return Death(
-            "lost", status, f"the helper process ended with status {status} before it answered{said}"
-        )
+        ended = f"the helper process ended with status {status} before it answered"
+        return Death("lost", status, f"{ended}: {said}" if said else ended)
 
     def submit(
         self, function: Callable[..., Any], *arguments: Any, gives: type[R], limits: Limits | None = None
@@ -340,10 +339,8 @@ class Child:
     def _bury(self, end: bytes) -> None:
         told = next((decode(body, int | str) for body in Frames().feed(end)), None)  # type: ignore[arg-type]
         if isinstance(told, int):
-            printed = self._printed.fileno()
-            self.death = Death(self.how or "ended", told, printed_to(printed), self._limits.seconds)
-            if told >= 0 and is_full(printed):  # LLVM's message may be missing
-                self.death = Death("lost", 0, "what it prints is longer than a file may be here (ulimit -f)")
+            printed = printed_to(self._printed.fileno())
+            self.death = Death(self.how or "ended", told, printed, self._limits.seconds)
         else:
             self.death = self._pool.lost() if told is None else _no_process(told)
         _close(self, "_talk", "_end", "_printed")

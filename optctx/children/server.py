@@ -12,13 +12,12 @@ import gc
 import importlib
 import os
 import pickle
-import resource
 import select
 import socket
 from dataclasses import dataclass
 
 from optctx.children.child import answer, fork, kill, reap
-from optctx.children.messages import bodies, encode, lower_limit, write_all
+from optctx.children.messages import bodies, encode, write_all
 from optctx.errors import OptctxError
 
 _NAME = 4096  # bytes of a module's name, at most
@@ -119,8 +118,7 @@ def _tell(end: int, what: object) -> None:
 
 
 def main() -> None:
-    """Serve a pool on the socket that is standard input. A crash leaves no core file: it is an answer."""
-    lower_limit(resource.RLIMIT_CORE, 0)
+    """Serve a pool on the socket that is standard input."""
     orders = socket.socket(fileno=0)
     if (body := next(bodies(orders.fileno()), None)) is None:
         return

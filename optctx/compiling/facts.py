@@ -16,10 +16,10 @@ from optctx.errors import OptctxError, clipped
 from optctx.image.abi import INTEGER_RANGES
 from optctx.image.loaded import Image
 from optctx.values.args import process_args
-from optctx.values.read_values import Value, value_text
+from optctx.values.read_values import Value
+from optctx.values.read_values import value_text as text
 from optctx.values.registry import Option, Registry, find
 from optctx.values.trust import TUNING
-from optctx.wording import html_table
 
 __all__ = [
     "INTEGER_RANGES",
@@ -92,11 +92,6 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     def only(self, keep: Callable[[OptionFacts], bool]) -> Facts:
         """The same with some of the options."""
         return msgspec.structs.replace(self, options=tuple(filter(keep, self.options)))
-
-    def _repr_html_(self) -> str:
-        headings = ("option", "type", "default", "scope", "help")
-        rows = ((each.name, each.type, str(each.default), each.scope, each.help) for each in self.options)
-        return html_table(self.title, headings, rows, len(self.options))
 
     def __repr__(self) -> str:
         return f"<Facts of {len(self.options):,} options, {self.title}>"
@@ -181,11 +176,6 @@ def arguments(words: Iterable[str] | str, image: Image | None = None) -> tuple[s
     Raises OptctxError for an option or a value that this LLVM does not have. Attaches at first use.
     """
     return tuple(process_args(attach(image), words))
-
-
-def text(value: Value) -> str:
-    """Write a value as on a command line; "unset" for None."""
-    return value_text(value)
 
 
 def trusted(name: str, text: str, image: Image | None = None) -> bool:

@@ -8,17 +8,17 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
+import re
 import sys
 from dataclasses import replace
 from functools import lru_cache
 from typing import Literal, TypeVar, cast
 
-from optctx.children.death import OF_MACHINE, Death, cause_of_end, last_words
+from optctx.children.death import OF_MACHINE
 from optctx.children.messages import Limits
 from optctx.children.pool import Call, Done, Pool, SharedPool
 from optctx.compiling.job import Job, Result, compile_unchecked, initialise_targets
-from optctx.compiling.targets import is_suspect, smallest, target_problem, untried
-from optctx.errors import EndedEarlyError, OptctxError, shown
+from optctx.errors import EndedEarlyError, OptctxError, clipped, shown
 from optctx.hosts.llvmlite.compiling import native_api, refusal
 from optctx.process import set_process_options
 
@@ -58,8 +58,6 @@ class FreshProcess:
         self._calls: set[Call[Result]] = set()
 
     def __enter__(self) -> FreshProcess:
-        if self._running:
-            raise OptctxError("this FreshProcess is running already; make another one")
         with contextlib.suppress(OSError):  # `compile` tells
             llvm_pool()  # its server starts now
         self._running = True
@@ -82,10 +80,9 @@ class FreshProcess:
             read = self._compile(replace(job, passes="verify", options=(), cpu="", features="", emit="none"))
             if refused := refused_reading(read.stderr):
                 return replace(result, error=refused, end="failed")
-        problem = target_problem(self._compile, job) if is_suspect(job, result) else None
-        if problem is None or (problem.died and result.error is not None):
-            return result
-        return replace(problem, seconds=result.seconds, stderr=result.stderr)
+        if unknown := _unknown(job, result.stderr):
+            return Result(error=unknown, seconds=result.seconds, stderr=result.stderr)
+        return result
 
     def _compile(self, job: Job, limits: Limits | None = None) -> Result:
         if not self._running:
@@ -94,7 +91,7 @@ class FreshProcess:
         try:
             call = llvm_pool().submit(compile_fresh, *given, gives=Result, limits=limits)
         except OSError as error:
-            return _lost(f"no process can be started: {error.strerror}")
+            return Result(error=f"no process can be started: {error.strerror}", end="lost")
         self._calls.add(call)
         if not self._running:  # another thread has left the block
             call.kill()
@@ -128,13 +125,10 @@ def answered(done: Done[R], attempt: str) -> R:
     Raises OptctxError, with what was attempted, if LLVM refused, crashed or took too long, and
     EndedEarlyError if it was not LLVM that ended the child.
     """
-    match done.death and done.death.end:
-        case "timed out":
-            raise OptctxError(f"{attempt}: it {done.death}")
-        case "crashed":
-            raise OptctxError(f"{attempt}: LLVM crashed: {done.death}")
-        case str():
-            raise EndedEarlyError(f"{attempt}: the process that ran LLVM ended: {done.death}")
+    if (death := done.death) is not None:
+        if death.end in OF_MACHINE:
+            raise EndedEarlyError(f"{attempt}: the process that ran LLVM ended: {death}")
+        raise OptctxError(f"{attempt}: {'LLVM crashed: ' if death.end == 'crashed' else ''}{death}")
     if done.error:
         raise OptctxError(done.error)
     return cast(R, done.value)
@@ -165,33 +159,10 @@ def move_to(directory: str | None) -> None:
 
 def _result(done: Done[Result]) -> Result:
     if done.death is not None:
-        result = Result(error=_epitaph(done.death), end=done.death.end)
-    elif done.value is None:
-        result = _lost(done.error)
+        result = Result(error=str(done.death), end=done.death.end)
     else:
-        result = done.value
+        result = done.value or Result(error=done.error, end="lost")
     return replace(result, stderr=done.printed)
-
-
-def _epitaph(death: Death) -> str:
-    words = " ".join(death.printed.split())
-    said = f": {words}" if words else ""
-    match death.how:
-        case "lost":
-            return death.printed if death.status else f"{_NOT_COMPILED}: {death.printed}"
-        case "timed out":
-            return f"the fresh process {death} and was stopped{said}"
-        case "ended":
-            end = cause_of_end(death.status, "")
-            return f"the fresh process {'was ' if death.status < 0 else ''}{end}{said}"
-    return str(death)
-
-
-def _lost(why: str) -> Result:
-    return Result(error=f"{_NOT_COMPILED}: {why}", end="lost")
-
-
-_NOT_COMPILED = "the fresh process could not compile"
 
 
 _BROKEN = "LLVM ERROR: Broken module found"  # printed last if it has debug info: reading it ends the process
@@ -220,9 +191,8 @@ def check_readable(
         return result.ir or ""
     if result.end in OF_MACHINE:
         raise EndedEarlyError(f"cannot read the module: {result.error}")
-    words = last_words(result.stderr)
-    crashed = f"LLVM crashed: {words}" if words else result.error
-    raise OptctxError(result.error if not result.died else f"cannot read the module: {crashed}")
+    crashed = "LLVM crashed: " if result.end == "crashed" else ""
+    raise OptctxError(f"cannot read the module: {crashed}{result.error}" if result.died else result.error)
 
 
 _readable: set[bytes] = set()  # digests of modules
@@ -269,14 +239,51 @@ def check_target(triple: str, job: Job) -> None:
     Raises EndedEarlyError if LLVM could not be asked.
     """
     if job.is_checked:
-        _try(smallest(triple, job))
+        calls = (
+            "" if job.code_model == "default" else "call void @trial()"
+        )  # which i386's large model asserts on
+        ir = f"define void @trial() {{ {calls} ret void }}"
+        trial = replace(job, ir=ir, passes="verify", options=(), triple=triple, emit="assembly")
+        _try(replace(trial, opt_level=2, reloc="pic"))
 
 
 @lru_cache(1024)  # of those that LLVM has
 def _try(job: Job) -> None:
+    """Compile the smallest job for a target in a fresh process: LLVM may print a message, and may end it."""
     with FreshProcess() as fresh:
         result = fresh.compile(job)
-    if result.end in OF_MACHINE:
-        raise EndedEarlyError(untried(job, result))
-    if result.error is not None:
-        raise OptctxError(result.error)
+    if result.end in ("failed", "ok"):
+        if result.error is not None:
+            raise OptctxError(result.error)
+        return
+    model = "" if job.code_model == "default" else job.code_model
+    names = {"processor": job.cpu, "features": job.features, "code model": model}
+    target = " and ".join(f"the {name} {shown(text)}" for name, text in names.items() if text)
+    if result.end != "crashed":
+        raise EndedEarlyError(f"cannot compile for {target}: LLVM could not be asked: {result.error}")
+    said = result.stderr.splitlines()[0].removeprefix("LLVM ERROR: ") if result.stderr else result.error
+    raise OptctxError(f"cannot compile for {target} of {job.triple}: LLVM says: {clipped(said or '')}")
+
+
+_UNKNOWN = re.compile(r"'(?P<word>[^']*)' is not a recognized (?P<what>processor|feature) for this target")
+
+
+def _unknown(job: Job, printed: str) -> str:
+    """The error for a processor or a feature of a job's that LLVM has printed not to know; "" for none."""
+    for said in _UNKNOWN.finditer(printed):
+        word, what = said["word"], said["what"]
+        if word and word in (job.cpu, *job.features.split(",")):
+            triple, for_it = job.triple or "the module's target", f" -mtriple={job.triple}" * bool(job.triple)
+            return (
+                f"cannot compile for the {what} {shown(word)}: it is no {what} of {triple}; "
+                f"`llc{for_it} -mcpu=help` lists them"
+            )
+    return ""
+
+
+def module_triple(job: Job) -> str:
+    """The triple that a job's module is for, as a fresh process reads it. Raises as `check_readable` does."""
+    text = check_readable(job.ir, llvm=job.llvm, emit="ir")
+    found = re.search(r'^target triple = "([^"]+)"$', text, re.MULTILINE)
+    assert found is not None, "LLVM prints a module without its triple"
+    return found[1]

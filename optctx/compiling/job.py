@@ -77,11 +77,6 @@ class Job:
             object.__setattr__(self, "features", self.features or features)
 
     @property
-    def target(self) -> dict[str, Any]:
-        """The fields that decide the target machine, by name."""
-        return {name: getattr(self, name) for name in TARGET}
-
-    @property
     def image(self) -> Image | None:
         """The LLVM to compile with, as every function of optctx's takes it."""
         return image_of(self.llvm)

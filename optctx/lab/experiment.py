@@ -17,9 +17,8 @@ from optctx.children.crowd import PER_THREAD, Crowd
 from optctx.children.messages import Limits as ChildLimits
 from optctx.children.pool import Done, Pool, SharedPool
 from optctx.compiling import FreshProcess, Image, Job, Result, answered, compile_unchecked, image_of
-from optctx.compiling.fresh import load_llvm, move_to, refused_reading
+from optctx.compiling.fresh import check_target, load_llvm, module_triple, move_to, refused_reading
 from optctx.compiling.job import pipeline_error
-from optctx.compiling.targets import target_problem
 from optctx.errors import EndedEarlyError, OptctxError, UnsupportedImageError
 from optctx.lab.outcome import Answer, Limits, attributes_of, verified
 from optctx.lab.recording import Recorded, recorded
@@ -70,10 +69,7 @@ def make_plan(job: Job, limits: Limits) -> Plan:
 def judge_target(job: Job) -> None:
     """Raise OptctxError for a job whose target LLVM does not have."""
     if job.is_checked:
-        with FreshProcess() as fresh:
-            problem = target_problem(fresh.compile, job)
-        if problem is not None:
-            raise OptctxError(problem.error or "")
+        check_target(job.triple or module_triple(job), job)
 
 
 class Experiment:

@@ -11,7 +11,7 @@ from functools import partial
 from itertools import pairwise
 
 from optctx import registry
-from optctx.children.death import End, last_words
+from optctx.children.death import End
 from optctx.compiling import FreshProcess, Job, Result
 from optctx.compiling.facts import INTEGER_RANGES, arguments
 from optctx.errors import Interrupted, OptctxError
@@ -63,7 +63,7 @@ def failure_of(result: Result) -> Failure | None:
         case "failed":
             return Failure("failed", result.error)
         case "crashed":
-            return Failure("crashed", last_words(result.stderr) or result.error)
+            return Failure("crashed", result.error)
         case "timed out" | "out of memory":
             return Failure(result.end, "")
     raise OptctxError(f"cannot compile: {result.error}")

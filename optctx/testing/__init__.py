@@ -8,17 +8,15 @@ from typing import TYPE_CHECKING
 from optctx.importing import later
 
 if TYPE_CHECKING:
-    from optctx.testing.compiler import Compiler, CrashError, DiedError, HangError
+    from optctx.testing.compiler import Compiler, CrashError, HangError
     from optctx.testing.forked import crash_proof
     from optctx.testing.module import modules
-    from optctx.testing.strategies import arguments, contexts, jobs, options, overrides, values
+    from optctx.testing.strategies import contexts, jobs, options, overrides, values
 
 __all__ = [
     "Compiler",
     "CrashError",
-    "DiedError",
     "HangError",
-    "arguments",
     "contexts",
     "crash_proof",
     "jobs",
@@ -28,13 +26,15 @@ __all__ = [
     "values",
 ]
 
+MARK = "llvm_options"  # of pytest's tests, and the name of the fixture and of the setting
+
 if not TYPE_CHECKING:  # on demand, because the plugin is in this package and must not import Hypothesis
     __getattr__, __dir__ = later(
         __name__,
         {
-            "optctx.testing.compiler": ("Compiler", "CrashError", "DiedError", "HangError"),
+            "optctx.testing.compiler": ("Compiler", "CrashError", "HangError"),
             "optctx.testing.forked": ("crash_proof",),
             "optctx.testing.module": ("modules",),
-            "optctx.testing.strategies": ("arguments", "contexts", "jobs", "options", "overrides", "values"),
+            "optctx.testing.strategies": ("contexts", "jobs", "options", "overrides", "values"),
         },
     )

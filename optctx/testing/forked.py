@@ -5,18 +5,15 @@ from __future__ import annotations
 import contextlib
 import faulthandler
 import functools
-import inspect
 import io
 import os
 import pickle
 import re
-import select
 import socket
 import sys
-import time
 import warnings
 from collections.abc import Callable, Iterator
-from typing import Any, ParamSpec, TypeVar, cast, overload
+from typing import Any, Literal, ParamSpec, TypeVar, cast, overload
 
 from hypothesis import currently_in_test_context
 from hypothesis.control import current_build_context
@@ -26,7 +23,7 @@ from tblib import pickling_support
 
 from optctx.children.child import Channel, fork, reap
 from optctx.children.death import Death, cause_of_end, last_words, printed_to
-from optctx.children.messages import CHUNK, Frames, Limits, Reply, decode, pack
+from optctx.children.messages import Limits, write_all
 from optctx.children.pool import LONGEST
 from optctx.compiling.fresh import checked_limits
 from optctx.errors import OptctxError, shown
@@ -34,6 +31,7 @@ from optctx.testing.compiler import CrashError, HangError
 
 P = ParamSpec("P")
 R = TypeVar("R")
+_GAVE, _RAISED = b"+", b"-"
 # Where a stack of faulthandler's comes to this module, and goes on with what has called the test.
 _CALLERS = re.compile(rf'^  File "{re.escape(__file__)}".*?(?=^$|\Z)', re.DOTALL | re.MULTILINE)
 
@@ -60,20 +58,18 @@ def crash_proof(
     >>> try:
     ...     crash_proof(ctypes.string_at)(0)
     ... except CrashError as error:
-    ...     print(error.last_line or "no last words")
-    no last words
+    ...     print(error)
+    string_at ended its process: killed by SIGSEGV
 
     Args:
-        function: What to decorate.
         timeout: Seconds for one call.
         memory: Bytes of address space for one call, in addition to this process's.
 
     Raises:
         CrashError: When it is called: a signal or an exit ended the child.
         HangError: When it is called: the child took longer than `timeout`.
-        OptctxError: The body would run after the call, as that of a coroutine does; the limits are none. When
-            it is called: no process can be started, the result cannot be pickled, or the body draws from
-            Hypothesis.
+        OptctxError: The limits are none. When it is called: no process can be started, the result cannot be
+            pickled, as that of a coroutine, or the body draws from Hypothesis.
     """
     limits = checked_limits(timeout, memory)
 
@@ -81,12 +77,6 @@ def crash_proof(
         if (test := getattr(function, "hypothesis", None)) is not None:
             test.inner_test = decorate(test.inner_test)
             return function
-        later = (inspect.iscoroutinefunction, inspect.isgeneratorfunction, inspect.isasyncgenfunction)
-        if not callable(function) or any(runs_later(function) for runs_later in later):
-            raise OptctxError(
-                f"cannot run {shown(function)} in a child: expected a function whose body runs when it is "
-                "called; decorate the function that runs it"
-            )
 
         @functools.wraps(function)
         def in_child(*args: P.args, **kwargs: P.kwargs) -> R:
@@ -99,27 +89,33 @@ def crash_proof(
     return decorate if function is None else decorate(function)
 
 
-def _ended(body: functools.partial[Any], limits: Limits) -> tuple[Reply | None, Death]:
-    """Run the body in a child. Return its answer, None if there is none, and its end."""
+def _ended(body: functools.partial[Any], limits: Limits) -> tuple[bytes, Death]:
+    """Run the body in a child. Return its answer, b"" if there is none, and its end."""
     sys.stdout.flush()  # otherwise the child writes it as well
     sys.stderr.flush()
     with contextlib.ExitStack() as stack:
         try:
             talk, its = map(stack.enter_context, socket.socketpair())
-            printed = stack.enter_context(open(os.memfd_create("printed"), "rb"))
+            answer, printed = (
+                stack.enter_context(open(os.memfd_create(name), "rb")) for name in ("answer", "printed")
+            )
             with _forking():
-                work = functools.partial(_run, body, limits)
+                work = functools.partial(_run, body, limits, answer.fileno())
                 pid = fork(work, its.fileno(), printed.fileno(), [talk.fileno()])
         except OSError as error:
             raise OptctxError(f"cannot run {shown(body.func)} in a child: {error.strerror}") from None
         its.close()
-        answer, in_time = None, False
+        has_answered, in_time = False, False
         try:
-            answer, in_time = _heard(talk, limits)
+            talk.settimeout(min(limits.seconds or LONGEST, LONGEST))
+            with contextlib.suppress(TimeoutError):
+                has_answered, in_time = bool(talk.recv(1)), True
         finally:
             status = reap(pid)
-        printed_by_it = printed_to(printed.fileno())
-        return answer, Death("ended" if in_time else "timed out", status, printed_by_it, limits.seconds)
+        answer.seek(0)
+        how: Literal["ended", "timed out"] = "ended" if in_time else "timed out"
+        death = Death(how, status, printed_to(printed.fileno()), limits.seconds)
+        return answer.read() if has_answered else b"", death
 
 
 @contextlib.contextmanager
@@ -137,39 +133,22 @@ def _forking() -> Iterator[None]:
         yield
 
 
-def _heard(talk: socket.socket, limits: Limits) -> tuple[Reply | None, bool]:
-    """Wait for the answer. Return it, None if there is none, and whether the child has ended in time."""
-    frames, poll = Frames(), select.poll()
-    poll.register(talk, select.POLLIN)
-    assert limits.seconds is not None
-    deadline = time.monotonic() + limits.seconds
-    while (left := deadline - time.monotonic()) > 0:
-        if poll.poll(1000 * min(left, LONGEST)):
-            data = talk.recv(CHUNK)
-            for body in frames.feed(data):
-                return decode(body, Reply), True
-            if not data:
-                return None, True
-    return None, False
-
-
-def _result(body: functools.partial[Any], answer: Reply | None, death: Death) -> object:
+def _result(body: functools.partial[Any], answer: bytes, death: Death) -> object:
     """Return what the body has returned, or raise what it has raised or how its process ended."""
     __tracebackhide__ = True
     name = getattr(body.func, "__name__", shown(body.func))
-    if answer is not None and answer.how == "gave":
-        sys.stdout.write(death.printed)
-        return pickle.loads(decode(bytes(answer.value), bytes))
     error: BaseException
-    if answer is not None and answer.how == "raised" and not answer.error:
-        error = pickle.loads(decode(bytes(answer.value), bytes))
-    elif answer is not None:
-        error = OptctxError(answer.error)
+    if answer:
+        value = pickle.loads(answer[1:])
+        if answer[:1] == _GAVE:
+            sys.stdout.write(death.printed)
+            return value
+        error = value
     elif death.how == "timed out":
-        error = HangError(f"{name} {death}", death.printed)
+        error = HangError(f"{name} {death}")
     else:
-        end = str(death) if death.status >= 0 else cause_of_end(death.status, "")
-        error = CrashError(f"{name} ended its process: {last_words(death.printed) or end}", death.printed)
+        end = cause_of_end(death.status, last_words(death.printed))
+        error = CrashError(f"{name} ended its process: {end}")
     if printed := _CALLERS.sub("", death.printed).strip():
         error.add_note(f"Its process printed:\n{printed}")
     raise error
@@ -178,8 +157,8 @@ def _result(body: functools.partial[Any], answer: Reply | None, death: Death) ->
 # In the child.
 
 
-def _run(body: functools.partial[Any], limits: Limits, channel: Channel) -> None:
-    """Call the body, and say what came of it."""
+def _run(body: functools.partial[Any], limits: Limits, answer: int, channel: Channel) -> None:
+    """Call the body, write what came of it to a memory file, and say so."""
     limits.apply()
     # pytest and its users replace these, and a crash would print to the terminal each time.
     faulthandler.enable(2, all_threads=False)
@@ -188,17 +167,18 @@ def _run(body: functools.partial[Any], limits: Limits, channel: Channel) -> None
         with _cut_off():
             result = body()
         try:
-            reply = Reply("gave", pack(pickle.dumps(result)))
+            said = _GAVE + pickle.dumps(result)
         except Exception as error:
             raise OptctxError(
                 f"cannot bring the result of {shown(body.func)} back from its child: {error}; return data "
                 "that can be pickled, or nothing"
             ) from None
     except BaseException as error:  # such as pytest.skip's
-        reply = Reply("raised", pack(_pickled(error)))
+        said = _RAISED + _pickled(error)
     sys.stdout.flush()
     sys.stderr.flush()
-    channel.send(reply)
+    write_all(answer, said)
+    channel.send(None)
 
 
 @contextlib.contextmanager

@@ -12,143 +12,128 @@ if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy
 
 CELLS = 64  # number of i64 that every function's pointer points at; also the most rounds of a loop
-_SHIFTS = ("shl", "lshr", "ashr")
-_DIVISIONS = ("udiv", "urem")
-_INTRINSICS = ("umax", "smin")
-# The simplest first. They are defined for the operands that `_Writer` gives them.
-_OPERATIONS = ("add", "sub", "and", "or", "xor", "mul", "shl", "lshr", "ashr", "udiv", "urem", "umax", "smin")
+_FUNCTIONS, _STATEMENTS, _DEPTH = 2, 6, 2  # at most; statements of a function, and levels of nesting
 _NEAR = 7  # how far back an operand may refer among the values so far
+# The simplest first; and what makes the second operand one for which an operation is defined.
+_OPERATIONS = ("add", "sub", "and", "or", "xor", "mul", "shl", "lshr", "ashr", "udiv", "urem")
+_DEFINED = dict.fromkeys(("shl", "lshr", "ashr"), "and i64 {}, 63") | dict.fromkeys(
+    ("udiv", "urem"), "or i64 {}, 1"
+)
 
-# A statement's name, then its operands, bodies and number of rounds. A branch takes its first body if its
-# first operand is less than its second; its value, as that of a loop, is the last one of the body that ran.
+# The name of a `_Writer`'s method, and its operands, bodies and number of rounds.
 Statement: TypeAlias = tuple[Any, ...]
 # Whether it is a constant; the number itself, or how many values ago it was computed.
 Operand: TypeAlias = tuple[bool, int]
 
 
-def modules(*, max_functions: int = 2, max_statements: int = 6, max_depth: int = 2) -> SearchStrategy[str]:
+def modules() -> SearchStrategy[str]:
     """Draw modules of integer arithmetic, loads, stores, branches, loops and calls.
 
     The last function is `i64 @kernel(i64, i64, ptr)`, whose pointer is to 64 i64. It has no undefined
     behaviour and every loop ends, so all compilations of it give the same result and leave the same memory.
     Shrinks towards one function that returns its first argument.
-
-    Args:
-        max_functions: The most functions. Each calls the one before it.
-        max_statements: The most statements in a function, and half as many on each level of nesting.
-        max_depth: The most levels of nested loops and branches.
     """
-    function = st.lists(_statements(max_depth, max_statements), max_size=max_statements)
-    return st.lists(function, min_size=1, max_size=max_functions).map(_render)
+    function = st.lists(_statements(_DEPTH, _STATEMENTS), max_size=_STATEMENTS)
+    return st.lists(function, min_size=1, max_size=_FUNCTIONS).map(_render)
 
 
 def _statements(depth: int, most: int) -> SearchStrategy[Statement]:
     operand = st.tuples(st.booleans(), st.integers(0, _NEAR))
-    simple = [
-        st.tuples(st.sampled_from(_OPERATIONS), operand, operand),
+    found: list[SearchStrategy[Statement]] = [
+        st.tuples(st.just("compute"), st.sampled_from(_OPERATIONS), operand, operand),
         st.tuples(st.just("load"), operand),
         st.tuples(st.just("store"), operand, operand),
     ]
-    if depth == 0:
-        return st.one_of(*simple)
-    inside = max(1, most // 2)  # with as many on every level, most programs would be large
-    inner = st.lists(_statements(depth - 1, inside), max_size=inside)
-    branch = st.tuples(st.just("branch"), operand, operand, inner, inner)
-    return st.one_of(*simple, branch, st.tuples(st.just("loop"), st.integers(1, CELLS), inner))
+    if depth:
+        # With as many on every level, most programs would be large.
+        inner = st.lists(_statements(depth - 1, most // 2), max_size=most // 2)
+        found.append(st.tuples(st.just("branch"), operand, operand, inner, inner))
+        found.append(st.tuples(st.just("loop"), st.integers(1, CELLS), inner))
+    return st.one_of(found)
 
 
 def _render(functions: Sequence[Sequence[Statement]]) -> str:
     """Write the module. Its last function is called "kernel", and each function calls the one before it."""
-    texts = []
-    before = ""
-    for number, body in enumerate(functions):
-        name = "kernel" if number == len(functions) - 1 else f"helper{number}"
-        texts.append(_Writer(before).function(name, body))
-        before = name
-    called = [name for name in _INTRINSICS if any(f"@llvm.{name}." in text for text in texts)]
-    return "\n".join([*texts, *(f"declare i64 @llvm.{name}.i64(i64, i64)\n" for name in called)])
+    names = [f"helper{number}" for number in range(len(functions) - 1)] + ["kernel"]
+    callees = ["", *names]
+    return "\n".join(
+        _Writer().function(name, callee, body)
+        for name, callee, body in zip(names, callees, functions, strict=False)
+    )
 
 
 @dataclass
 class _Writer:
-    """Writes one function. `callee`: the function that it calls first, or an empty string."""
+    """Writes one function. Each kind of statement is a method, and returns the value that it computes."""
 
-    callee: str
     lines: list[str] = field(default_factory=list)
     block: str = "entry"  # label of the current block
     used: int = 0
 
-    def function(self, name: str, body: Sequence[Statement]) -> str:
+    def function(self, name: str, callee: str, body: Sequence[Statement]) -> str:
         values = ["%b", "%a"]
-        if self.callee:
-            values.append(self._line(f"call i64 @{self.callee}(i64 %a, i64 %b, ptr %memory)"))
-        self._body(body, values)
+        if callee:
+            values.append(self._line(f"call i64 @{callee}(i64 %a, i64 %b, ptr %memory)"))
+        result = self._last(body, values)
         head = f"define i64 @{name}(i64 %a, i64 %b, ptr %memory) {{\nentry:\n"
-        return head + "".join(self.lines) + f"  ret i64 {values[-1]}\n}}\n"
+        return head + "".join(self.lines) + f"  ret i64 {result}\n}}\n"
 
-    def _body(self, body: Sequence[Statement], values: list[str]) -> None:
-        """Write the statements, and append the values they compute to `values`."""
-        for statement in body:
-            match statement:
-                case "load", cell:
-                    values.append(self._line(f"load i64, ptr {self._cell(cell, values)}"))
-                case "store", cell, value:
-                    address = self._cell(cell, values)
-                    self.lines.append(f"  store i64 {_value(value, values)}, ptr {address}\n")
-                case "branch", left, right, then, other:
-                    values.append(self._branch(left, right, (then, other), values))
-                case "loop", rounds, inner:
-                    values.append(self._loop(rounds, inner, values))
-                case operation, left, right:
-                    values.append(self._expression(operation, _value(left, values), _value(right, values)))
+    def _last(self, body: Sequence[Statement], values: Sequence[str]) -> str:
+        """Write the statements. Return the last value that there is then, with those before."""
+        own = list(values)
+        for kind, *parts in body:
+            own.append(getattr(self, kind)(own, *parts))
+        return own[-1]
 
-    def _expression(self, operation: str, left: str, right: str) -> str:
-        if operation in _INTRINSICS:
-            return self._line(f"call i64 @llvm.{operation}.i64(i64 {left}, i64 {right})")
-        if operation in _SHIFTS:
-            right = self._line(f"and i64 {right}, 63")
-        elif operation in _DIVISIONS:
-            right = self._line(f"or i64 {right}, 1")
-        return self._line(f"{operation} i64 {left}, {right}")
+    def compute(self, values: Sequence[str], operation: str, left: Operand, right: Operand) -> str:
+        second = _value(right, values)
+        if operation in _DEFINED:
+            second = self._line(_DEFINED[operation].format(second))
+        return self._line(f"{operation} i64 {_value(left, values)}, {second}")
 
-    def _cell(self, cell: Operand, values: list[str]) -> str:
-        index = self._line(f"and i64 {_value(cell, values)}, {CELLS - 1}")
-        return self._line(f"getelementptr inbounds i64, ptr %memory, i64 {index}")
+    def load(self, values: Sequence[str], cell: Operand) -> str:
+        return self._line(f"load i64, ptr {self._cell(cell, values)}")
 
-    def _branch(
-        self, left: Operand, right: Operand, bodies: Sequence[Sequence[Statement]], values: list[str]
+    def store(self, values: Sequence[str], cell: Operand, value: Operand) -> str:
+        stored = _value(value, values)
+        self.lines.append(f"  store i64 {stored}, ptr {self._cell(cell, values)}\n")
+        return values[-1]
+
+    def branch(
+        self, values: Sequence[str], left: Operand, right: Operand, *bodies: Sequence[Statement]
     ) -> str:
+        """Take the first body if the first operand is less. Return the last value of the one that ran."""
         number = self._number()
         less = self._line(f"icmp slt i64 {_value(left, values)}, {_value(right, values)}")
         self.lines.append(f"  br i1 {less}, label %then{number}, label %other{number}\n")
         ends = []
         for label, body in zip(("then", "other"), bodies, strict=True):
             self._begin(f"{label}{number}")
-            own = list(values)
-            self._body(body, own)
-            ends.append(f"[ {own[-1]}, %{self.block} ]")
+            ends.append(f"[ {self._last(body, values)}, %{self.block} ]")
             self.lines.append(f"  br label %join{number}\n")
         self._begin(f"join{number}")
         return self._line(f"phi i64 {', '.join(ends)}")
 
-    def _loop(self, rounds: int, body: Sequence[Statement], values: list[str]) -> str:
-        number = self._number()
+    def loop(self, values: Sequence[str], rounds: int, body: Sequence[Statement]) -> str:
+        number, before = self._number(), self.block
         index, last = f"%i{number}", f"%last{number}"
-        before = self.block
         self.lines.append(f"  br label %loop{number}\n")
         self._begin(f"loop{number}")
         at = len(self.lines)
-        own = [*values, last, index]
-        self._body(body, own)
+        end = self._last(body, [*values, last, index])
         follows = self._line(f"add nuw nsw i64 {index}, 1")
         more = self._line(f"icmp ult i64 {follows}, {rounds}")
         self.lines.append(f"  br i1 {more}, label %loop{number}, label %done{number}\n")
-        self.lines.insert(at, f"  {index} = phi i64 [ 0, %{before} ], [ {follows}, %{self.block} ]\n")
-        self.lines.insert(
-            at, f"  {last} = phi i64 [ {values[-1]}, %{before} ], [ {own[-1]}, %{self.block} ]\n"
-        )
+        self.lines[at:at] = [
+            f"  {name} = phi i64 [ {first}, %{before} ], [ {then}, %{self.block} ]\n"
+            for name, first, then in ((last, values[-1], end), (index, "0", follows))
+        ]
         self._begin(f"done{number}")
-        return own[-1]
+        return end
+
+    def _cell(self, cell: Operand, values: Sequence[str]) -> str:
+        index = self._line(f"and i64 {_value(cell, values)}, {CELLS - 1}")
+        return self._line(f"getelementptr inbounds i64, ptr %memory, i64 {index}")
 
     def _begin(self, label: str) -> None:
         self.lines.append(f"{label}:\n")

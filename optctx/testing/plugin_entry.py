@@ -1,44 +1,26 @@
 """What pytest imports in every run where optctx is installed: nothing of LLVM, and next to nothing of optctx.
 
-`optctx.testing.plugin` does the work. It is registered once the command line, the configuration, a marker or
-a fixture asks for options.
+`optctx.testing.plugin` does the work. It is registered once the configuration, a marker or a fixture asks for
+options.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import pytest
 
-from optctx.testing.named import MARK, UNREAD
+from optctx.testing import MARK
 
 if TYPE_CHECKING:
     from optctx import OptionContext
-    from optctx.testing import Compiler
     from optctx.testing.plugin import LlvmOptions
 
 _NAME = "optctx_llvm_options"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add options to the command line and the configuration."""
-    group = parser.getgroup("optctx", "LLVM options")
-    group.addoption(
-        "--llvm-options",
-        action="append",
-        default=[],
-        metavar="OPTIONS",
-        help="LLVM options for every test, such as --llvm-options='-unroll-count=4 -enable-gvn-hoist'; they "
-        "follow those of the configuration",
-    )
-    group.addoption(
-        "--llvm-unread",
-        choices=("report", "error", "ignore"),
-        default="report",
-        help="what to do about options of a test that LLVM did not read: list them at the end (default), "
-        "fail the test, or nothing",
-    )
+    """Add a setting to the configuration, which `-o` overrides."""
     parser.addini(MARK, "LLVM options for every test, as on a command line", type="args", default=[])
 
 
@@ -49,7 +31,7 @@ def pytest_configure(config: pytest.Config) -> None:
         f"{MARK}(*arguments, **options): run the test inside an optctx.OptionContext of these, such as "
         '"-unroll-count=4" or unroll_count=4; several add up, and for one option the innermost counts',
     )
-    if config.getini(MARK) or config.getoption("llvm_options"):
+    if config.getini(MARK):
         _begin(config)
 
 
@@ -57,22 +39,6 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """Load what runs tests inside options, if one of the tests asks for it."""
     if any(MARK in getattr(item, "fixturenames", ()) or item.get_closest_marker(MARK) for item in items):
         _begin(config)
-
-
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """List the options that LLVM did not read."""
-    lines = [
-        f"{report.nodeid}: {words}"
-        for reports in terminalreporter.stats.values()
-        for report in reports
-        if getattr(report, "when", "") == "call"
-        for name, words in report.user_properties
-        if name == UNREAD
-    ]
-    if lines:
-        terminalreporter.section("LLVM options that nothing read")
-        for line in lines:
-            terminalreporter.line(line)
 
 
 def _begin(config: pytest.Config) -> LlvmOptions:
@@ -91,15 +57,6 @@ def _begin(config: pytest.Config) -> LlvmOptions:
 def llvm_options(request: pytest.FixtureRequest) -> OptionContext:
     """The OptionContext that the test runs in: the options of its markers and of the whole run.
 
-    Parametrized with `indirect=True`, each parameter is a command line, or a mapping, on top of these.
+    Parametrized with `indirect=True`, each parameter is a command line on top of these.
     """
-    return _begin(request.config).context_of(request.node, getattr(request, "param", None))
-
-
-@pytest.fixture(scope="session")
-def llvm_compiler() -> Iterator[Compiler]:
-    """A running `optctx.testing.Compiler`: compiles jobs in fresh processes, where LLVM may die."""
-    from optctx.testing import Compiler
-
-    with Compiler() as compiler:
-        yield compiler
+    return _begin(request.config).context_of(request.node)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import fnmatch
 from collections.abc import Iterable, Mapping
 from functools import cache
-from typing import Literal
 
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
@@ -14,28 +13,23 @@ from optctx import Option, OptionContext, registry
 from optctx.compiling import Image, Job, image_of
 from optctx.compiling.facts import INTEGER_RANGES
 from optctx.errors import OptctxError, shown
-from optctx.testing.compiler import reads_of
 from optctx.testing.module import modules
 
 Overrides = dict[str, object]
 _USUAL = ("tuning",)
 
 
-# Options, by their properties or by the code that reads them
-
-
 def options(
     name: str = "*",
     *,
-    read_by: Job | None = None,
     trust: Iterable[str] | None = _USUAL,
     image: Image | None = None,
 ) -> SearchStrategy[Option]:
     """Draw options that a context can set and that only change the generated code.
 
     Every type is drawn as often as any other. Attaches when the first value is drawn, not before. Shrinks
-    towards the first type and name in alphabetical order. For options by what else they are, take
-    `sampled_from` of those of the registry.
+    towards the first type and name in alphabetical order. For options by what else they are, take `filter`,
+    or `sampled_from` of those of the registry.
 
     >>> from hypothesis import find
     >>> from optctx.testing import options
@@ -44,31 +38,29 @@ def options(
 
     Args:
         name: A name, or a glob such as `unroll-*`.
-        read_by: A compilation: only options that LLVM reads for it. Fresh processes compile it.
         trust: Classes (`Option.trust`), such as `("tuning", "output")`. None is all of them: some options
             print, write files, end the process or start programs.
         image: Of which LLVM, from `loaded_image`; None means llvmlite's.
 
     Raises:
-        OptctxError: When the first value is drawn: no option is left, or LLVM refuses the compilation.
+        OptctxError: When the first value is drawn: no option is left.
     """
     classes = None if trust is None else tuple(trust)
 
     @cache
     def matching() -> SearchStrategy[Option]:
-        read = None if read_by is None else reads_of(read_by)
         found = [
             option
-            for option in _settable(image)
+            for option in registry(image).values()
             if fnmatch.fnmatchcase(option.name, name)
-            and (read is None or own_name(option) in read)
             and (classes is None or option.trust in classes)
+            and option.scope != "process"
+            and option.alias_of is None
         ]
         if not found:
-            given = f"{shown(name)}, read_by={shown(read_by)}, trust={shown(classes)}"
             raise OptctxError(
-                f"no option that a context can set matches options({given}); `optctx options` shows every "
-                "option, and trust=None draws from all classes"
+                f"no option that a context can set matches options({shown(name)}, trust={shown(classes)}); "
+                "`optctx options` shows every option, and trust=None draws from all classes"
             )
         kinds = sorted({option.type for option in found})
         return st.one_of([st.sampled_from([each for each in found if each.type == kind]) for kind in kinds])
@@ -79,12 +71,6 @@ def options(
         return draw(matching())
 
     return option()
-
-
-@cache
-def _settable(image: Image | None) -> list[Option]:
-    """The options that a context can set, each once, in order of name."""
-    return [each for each in registry(image).values() if each.scope != "process" and each.alias_of is None]
 
 
 def own_name(option: Option) -> str:
@@ -197,10 +183,7 @@ def _any(option: Option) -> SearchStrategy[object]:
         return st.just(default) | st.floats(width=_FLOATS[option.type], allow_nan=False)  # type: ignore[arg-type]
     least, most = _bounds(option)
     middle = min(max(default if isinstance(default, int) else 0, least), most)
-    above = st.integers(0, most - middle).map(lambda distance: middle + distance)
-    if middle == least:
-        return above
-    return above | st.integers(1, middle - least).map(lambda distance: middle - distance)
+    return st.integers(least - middle, most - middle).map(middle.__add__)
 
 
 def _bounds(option: Option) -> tuple[int, int]:
@@ -241,38 +224,25 @@ def overrides(
             return st.just({})
         pairs = st.sampled_from(sorted(options)).flatmap(lambda name: st.tuples(st.just(name), options[name]))
     else:
+        # Hypothesis writes a strategy with the code of its functions: this one is short.
         of_option = cache(lambda option: st.tuples(st.just(option.name), values(option, whole=whole)))
-        pairs = (
-            (_options(image=image) if options is None else options)
-            .filter(can_draw)
-            .flatmap(
-                lambda option: of_option(
-                    option
-                )  # Hypothesis writes a strategy with the code of its functions
-            )
-        )
+        drawn_from = _options(image=image) if options is None else options
+        pairs = drawn_from.filter(can_draw).flatmap(lambda option: of_option(option))
     drawn = st.lists(
         pairs, min_size=min_size, max_size=max_size, unique_by=lambda pair: own_name(registry(image)[pair[0]])
     )
     return drawn.map(lambda found: dict(sorted(found)))
 
 
-_options = options  # which has the name of a parameter
+_options, _overrides = options, overrides  # which have the names of parameters
 
 
 def contexts(
-    overrides: SearchStrategy[Overrides] | None = None,
-    *,
-    base: OptionContext | Literal["inherit", "defaults"] = "defaults",
-    image: Image | None = None,
+    overrides: SearchStrategy[Overrides] | None = None, *, image: Image | None = None
 ) -> SearchStrategy[OptionContext]:
-    """Draw contexts with these overrides. They shrink as the overrides do."""
-    return _or_any(overrides, image).map(lambda drawn: OptionContext(drawn, base=base, image=image))
-
-
-def arguments(overrides: Mapping[str, object], image: Image | None = None) -> tuple[str, ...]:
-    """Return overrides as command-line arguments for `Job.options`."""
-    return tuple(OptionContext(overrides, base="defaults", image=image).args())
+    """Draw contexts with these overrides over LLVM's defaults. They shrink as the overrides do."""
+    given = _overrides(image=image) if overrides is None else overrides
+    return given.map(lambda drawn: OptionContext(drawn, base="defaults", image=image))
 
 
 def jobs(
@@ -285,15 +255,10 @@ def jobs(
 
     Each part is a strategy or a value. A value is the same in every job. A job shrinks as its parts do.
     """
-    image = image_of(str(parts.get("llvm", "")))
     given = {name: _drawn(part) for name, part in parts.items()}
     module = modules() if ir is None else _drawn(ir)
-    texts = _or_any(overrides, image).map(lambda drawn: arguments(drawn, image))
-    return st.builds(Job, ir=module, options=texts, **given)
-
-
-def _or_any(given: SearchStrategy[Overrides] | None, image: Image | None) -> SearchStrategy[Overrides]:
-    return overrides(image=image) if given is None else given
+    under = contexts(overrides, image=image_of(str(parts.get("llvm", ""))))
+    return st.builds(Job, ir=module, options=under.map(OptionContext.args), **given)
 
 
 def _drawn(part: object) -> SearchStrategy[object]:

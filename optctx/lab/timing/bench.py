@@ -30,7 +30,6 @@ _MOST_ROUNDS = 100
 _SLOWER = 20  # times as long as the base that a candidate may take
 _SETTLING = 30.0  # seconds, beside those of calls, in which a child runs the harness and loads objects
 _LAST = 200  # characters of what a child printed, in an error
-_MOST_WRITTEN = 1 << 28  # bytes of a file that a kernel may write
 
 _pool = SharedPool(prepare)
 
@@ -271,7 +270,7 @@ def run(
     function: Any, *arguments: Any, gives: type[R], seconds: float, processor: int | None = None
 ) -> R | Timing:
     """Call a function in a child; return its result, or how it ended instead."""
-    limits = Limits(seconds=_SETTLING + seconds, processor=processor, files=_MOST_WRITTEN)
+    limits = Limits(seconds=_SETTLING + seconds, processor=processor)
     done = _pool.running().call(function, *arguments, gives=gives, limits=limits)
     if done.death is not None and done.death.end == "lost":
         raise EndedEarlyError(str(done.death))

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from optctx import registry
 from optctx.compiling import Job
 from optctx.compiling.facts import build_id
+from optctx.compiling.job import TARGET
 from optctx.errors import EndedEarlyError, Interrupted, OptctxError
 from optctx.lab.experiment import ByReads, Plan, make_plan
 from optctx.lab.outcome import Answer, Limits
@@ -247,7 +248,7 @@ def _about(plan: Plan, space: Space, goal: Goal, measured: Measured | None) -> M
         "format": _FORMAT,
         "input": hashlib.sha256(ir).hexdigest(),
         "passes": plan.job.passes,
-        "target": list(plan.job.target.values()),
+        "target": [getattr(plan.job, each) for each in TARGET],
         "base": [list(plan.arguments), list(plan.attributes)],
         "versions": {
             "optctx": version("optctx"),

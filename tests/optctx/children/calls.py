@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import resource
 import signal
@@ -90,17 +89,8 @@ def no_memory(_: object) -> int:
     return len(bytearray(1 << 30))
 
 
-def soft_limits(_: object) -> list[int]:
-    """The soft limits of address space and files."""
-    return [resource.getrlimit(each)[0] for each in (resource.RLIMIT_AS, resource.RLIMIT_FSIZE)]
-
-
-def print_much(_: object, size: int) -> int:
-    """Print as many bytes as this process may."""
-    with contextlib.suppress(OSError):
-        for _ in range(size >> 10):
-            os.write(2, b"x" * 1024)
-    return size
+def address_space_limit(_: object) -> int:
+    return resource.getrlimit(resource.RLIMIT_AS)[0]
 
 
 def write(_: object, data: bytes) -> int:

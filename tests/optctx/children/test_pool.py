@@ -115,25 +115,18 @@ def test_children_run_where_the_caller_is_now(
     assert pool.call(operator.add, 1, gives=int).value == 41
 
 
-MOST = {resource.RLIMIT_AS: 3_000_000 << 10, resource.RLIMIT_FSIZE: 1 << 20}
-
-
 @alone
 def test_limits_are_never_above_those_of_the_caller() -> None:
-    def limits(pool: Pool, limits: Limits) -> list[int]:
-        return pool.call(calls.soft_limits, gives=list[int], limits=limits).value or []
+    def most(pool: Pool, memory: int | None) -> int:
+        return pool.call(calls.address_space_limit, gives=int, limits=Limits(memory=memory)).value or 0
 
     with Pool(int, 1) as pool:
-        assert limits(pool, Limits()) == [resource.getrlimit(kind)[0] for kind in MOST]
-        assert pool.call(calls.print_much, 2 << 20, gives=int).death is None
-    for kind, most in MOST.items():
-        resource.setrlimit(kind, (most, most))
+        assert most(pool, None) == resource.getrlimit(resource.RLIMIT_AS)[0]
+    own = 3_000_000 << 10
+    resource.setrlimit(resource.RLIMIT_AS, (own, own))
     with Pool(int, 1) as pool:
-        assert limits(pool, Limits(memory=1 << 40, files=1 << 30)) == list(MOST.values())
-        assert "longer than a file may be" in str(pool.call(calls.print_much, 2 << 20, gives=int).death)
-        memory, files = limits(pool, Limits(memory=1 << 20, files=100))
-        assert memory < MOST[resource.RLIMIT_AS]
-        assert files == 100
+        assert most(pool, 1 << 40) == own
+        assert most(pool, 1 << 20) < own
 
 
 def test_a_server_that_cannot_prepare_says_why() -> None:

@@ -21,10 +21,6 @@ def _set_for_the_process(options: dict[str, Any], image: object) -> nullcontext[
     return nullcontext()
 
 
-def test_a_scope_reaches_its_thread() -> None:
-    assert _reaches() == "thread"
-
-
 @alone
 def test_what_reaches_every_thread_is_said_to(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reach, "OptionContext", _set_for_the_process)

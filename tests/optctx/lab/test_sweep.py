@@ -42,6 +42,7 @@ def test_what_cannot_be_compiled_at_all_is_one_error() -> None:
         (replace(JOB, ir="; \udcff"), "it is not valid Unicode"),
         (replace(JOB, ir="define"), "cannot read the module: LLVM IR parsing error"),
         (replace(JOB, passes="nonsense"), "unknown pass name 'nonsense'"),
+        (Job(f'target triple = "aarch64"\n{KERNEL}', cpu="haswell"), "it is no processor of aarch64;"),
     ):
         with pytest.raises(OptctxError, match=words):
             sweep(job, ["unroll-count=1"])

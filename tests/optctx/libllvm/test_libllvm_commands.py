@@ -130,8 +130,7 @@ def test_a_ranking_and_a_reduction_compile_with_it(library: str, capfd: pytest.C
 @forked
 def test_property_tests_draw_its_options(library: str) -> None:
     image = libllvm.open(library).image
-    of_job = options("unroll-*", image=image, read_by=Job(COUNTED, llvm=library))
-    drawn = overrides(of_job, min_size=1, max_size=3, image=image)
+    drawn = overrides(options("unroll-*", image=image), min_size=1, max_size=3, image=image)
     with Compiler() as compiler:
 
         @settings(deadline=None, database=None, derandomize=True, max_examples=8)

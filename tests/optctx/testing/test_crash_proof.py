@@ -21,7 +21,6 @@ from optctx.testing import CrashError, HangError, crash_proof
 from tests.project.pages import ROOT, programs
 
 PAGE = ROOT / "docs/guide/property-tests.md"
-pytest_plugins = ["pytester"]
 once = settings(derandomize=True, database=None)
 
 
@@ -136,13 +135,9 @@ def test_what_cannot_run_in_a_child_is_one_error() -> None:
     def draws(source: Any) -> None:
         source.draw(st.integers())
 
-    async def later() -> None:
-        pass
-
     works: list[tuple[str, Callable[[], object]]] = [
         ("cannot draw inside crash_proof", draws),
         ("cannot bring the result of .* back", crash_proof(threading.Lock)),
-        ("whose body runs when it is called", lambda: crash_proof(later)),
         ("expected a timeout above 0", lambda: crash_proof(timeout=0)),
     ]
     for words, work in works:
@@ -162,39 +157,14 @@ FIRST = next(each.text for each in programs(PAGE) if each.language == "python")
 
 @pytest.mark.long
 @pytest.mark.parametrize("number", range(20))
-@pytest.mark.parametrize("drawn", ['options("unroll-*")', "options()"])
-def test_the_first_example_passes_within_a_minute_with_every_seed(
-    attached: None, drawn: str, number: int
-) -> None:
+def test_the_first_example_passes_within_a_minute_with_every_seed(attached: None, number: int) -> None:
+    """Under all options that are drawn by default."""
     text, called, _ = FIRST.partition("\ntest_options_do")
     assert called
-    text = text.replace('options("unroll-*")', drawn).replace("deadline=None", "deadline=None, database=None")
+    text = text.replace('"unroll-*"', "").replace("deadline=None", "deadline=None, database=None")
     names: dict[str, Any] = {"__name__": "example"}
     exec(text, names)
     begun = os.times()
     seed(number)(names["test_options_do_not_change_the_result"])()
     # Of processors, for this process and its children: the clock counts what else the machine does.
     assert sum(os.times()[:4]) - sum(begun[:4]) < 60
-
-
-@pytest.mark.long
-def test_a_crash_is_a_shrunk_failure_in_a_process_of_xdist(pytester: pytest.Pytester) -> None:
-    pytester.makepyfile("""
-        import ctypes
-        from hypothesis import given, settings, strategies as st
-        from optctx.testing import crash_proof
-
-        @settings(deadline=None, derandomize=True, database=None)
-        @given(st.integers(0, 30))
-        @crash_proof
-        def test_crash(found):
-            if found > 4:
-                ctypes.string_at(0)
-
-        def test_after():
-            pass
-    """)
-    done = pytester.runpytest_subprocess("-n2", "-p", "no:randomly")
-    done.assert_outcomes(failed=1, passed=1)
-    done.stdout.fnmatch_lines_random(["*found=5*", "*CrashError: test_crash ended*"])
-    assert "Fatal Python error" not in done.stderr.str()

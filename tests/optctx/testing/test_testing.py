@@ -18,7 +18,6 @@ from optctx.testing import (
     Compiler,
     CrashError,
     HangError,
-    arguments,
     contexts,
     jobs,
     modules,
@@ -80,7 +79,7 @@ def trusts(option: Option, value: Any) -> bool:
     return not option.trusted_values or str(value) in option.trusted_values.split("|")
 
 
-def test_options_are_drawn_by_what_they_are_and_by_what_reads_them() -> None:
+def test_options_are_drawn_by_what_they_are() -> None:
     drawn = st.tuples(options(), options("unroll-*"), options(trust=["input"]), options(trust=None))
 
     @settings(max_examples=5)
@@ -91,11 +90,8 @@ def test_options_are_drawn_by_what_they_are_and_by_what_reads_them() -> None:
         assert all(option.alias_of is None and option.scope != "process" for option in found)
 
     fits()
-    unrolling = Job(SCALE, "function(loop-unroll)", triple=X86, emit="ir")
-    read = options("unroll-*", read_by=unrolling)
-    assert find(read, lambda option: option.name == "unroll-count").name == "unroll-count"
-    with pytest.raises(OptctxError, match=r"no option .* matches options\('unroll-\*', read_by=Job"):
-        find(options("unroll-*", read_by=Job(SCALE, "verify", emit="ir")), lambda _: True)
+    with pytest.raises(OptctxError, match=r"no option .* matches options\('unroll-\*', trust=\('input'"):
+        find(options("unroll-*", trust=["input"]), lambda _: True)
 
 
 def test_overrides_shrink_to_the_smallest_set_and_the_smallest_value() -> None:
@@ -136,11 +132,8 @@ def result_of(ir: str, passes: str, a: int, b: int) -> tuple[int, list[int]]:
 
 
 def test_modules_shrink() -> None:
-    found = find(
-        modules(max_functions=1, max_statements=1, max_depth=1), lambda ir: "loop" in ir
-    ).splitlines()
-    assert [line for line in found if "icmp" in line] == ["  %v3 = icmp ult i64 %v2, 1"]
-    assert found[-2:] == ["  ret i64 %i1", "}"]
+    found = find(modules(), lambda ir: "store" in ir).splitlines()
+    assert (len(found), found[-3:]) == (7, ["  store i64 %a, ptr %v2", "  ret i64 %a", "}"])
 
 
 def test_a_crash_of_llvm_shrinks_to_the_option_and_the_value_that_it_takes(compiler: Compiler) -> None:
@@ -151,26 +144,18 @@ def test_a_crash_of_llvm_shrinks_to_the_option_and_the_value_that_it_takes(compi
     def compiles(job: Job) -> None:
         compiler.compile(job)
 
-    with pytest.raises(CrashError, match="VF needs to be a power of two") as caught:
+    with pytest.raises(CrashError, match=f"LLVM died with {CRASH}: .*VF needs to be a power of two"):
         compiles()
-    job, result = caught.value.job, caught.value.result
-    assert job is not None
-    assert job.options == (CRASH,)
-    assert result is not None
-    assert result.end == "crashed"
 
 
 def test_what_llvm_refuses_is_a_result_and_a_hang_is_an_error(compiler: Compiler) -> None:
     assert "cannot read the module" in (compiler.compile(Job("no IR")).error or "")
-    job = Job(SCALE, options=arguments({"unroll-count": 2}))
-    assert job == Job(SCALE, options=list(job.options))  # type: ignore[arg-type]
-    assert compiler.compile(Job(SCALE, options=list(job.options))).error is None  # type: ignore[arg-type]
+    job = Job(SCALE, options=OptionContext(unroll_count=2).args())  # type: ignore[arg-type]
+    assert compiler.compile(job).error is None
     with Compiler(timeout=0.5) as impatient:
         late = f"took longer than 0.5 s with {HARMLESS} {HANG}"
         with pytest.raises(HangError, match=late):
             impatient.compile(Job(SCALE, options=(HARMLESS, HANG), triple=X86))
-    with pytest.raises(OptctxError, match="is running already"), compiler:
-        pass
     assert compiler.compile(job).error is None
     with pytest.raises(OptctxError, match="not running; use it inside its `with` block"):
         impatient.compile(Job(SCALE))
