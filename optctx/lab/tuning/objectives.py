@@ -91,9 +91,6 @@ class Command:
 Measured = RunTime | Command
 
 
-def interval_of(times: Mapping[str, Any], name: str) -> Interval | None:
-    """One of the intervals that a run time was kept with: "seconds", "ratio" or "noise". None for none.
-
-    `times`: attributes of what was measured.
-    """
-    return Interval(**times["time"][name]) if "time" in times else None
+def interval_of(trial: Trial, name: str) -> Interval | None:
+    """One of the intervals that a run time was kept with: "seconds", "ratio" or "noise". None for none."""
+    return Interval(**trial.attributes["time"][name]) if "time" in trial.attributes else None
