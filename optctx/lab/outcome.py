@@ -28,7 +28,7 @@ class Limits:
 
     title: ClassVar[str] = "limits"
     jobs: int | None = setting(
-        None, "compilations at once (one per processor)", short="-j", metavar="N", read=positive
+        None, "compilations at once (one per processor)", flags="-j --jobs", metavar="N", read=positive
     )
     timeout: float | None = setting(
         None,

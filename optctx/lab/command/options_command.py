@@ -40,7 +40,7 @@ class Arguments:
     """What `optctx options` takes."""
 
     name: str = argument(
-        "an option's name, a part of one, or a glob such as 'unroll-*' (every option)", "", nargs="?"
+        "an option's name, a part of one, or a glob such as 'unroll-*' (every option)", default="", nargs="?"
     )
     read_by: str | None = setting(
         None, "only those that functions with this in their name read", metavar="FUNCTION"
@@ -48,7 +48,7 @@ class Arguments:
     old: str | None = setting(
         None,
         "show what changed since another LLVM, whose options --format json wrote",
-        flag="--against",
+        flags="--against",
         metavar="FILE",
     )
     llvm: str = llvm()

@@ -32,7 +32,6 @@ class Rank:
         (),
         "try only these (all that LLVM reads); repeat for more",
         metavar="GLOB",
-        several=True,
     )
     by: str = setting("size", "what to rank by: size, instructions or compile-time", metavar="GOAL")
     trials: int | None = setting(
