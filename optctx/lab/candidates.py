@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import fnmatch
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -34,22 +35,11 @@ class Candidate:
     of the others the next one if those before give no output, or are `likely` to matter and change nothing.
     """
 
-    option: str
+    read: Read
     type: str
-    base: str
-    functions: tuple[str, ...]
     values: Mapping[str, Mapping[str, str]]
     wanted: int
     likely: bool
-
-
-@dataclass(frozen=True)
-class Chosen:
-    """`refused`: LLVM's words on the values that its parsers do not accept."""
-
-    candidates: tuple[Candidate, ...]
-    not_tried: tuple[NotTried, ...]
-    refused: tuple[str, ...]
 
 
 def given_values(values: Sequence[str], image: Image | None) -> dict[str, list[str]]:
@@ -73,7 +63,7 @@ def choose(
     *,
     only: Sequence[str],
     values: Mapping[str, Sequence[str]],
-) -> Chosen:
+) -> tuple[list[Candidate], list[NotTried]]:
     """Choose options among `reads` by patterns, each with values that LLVM's parsers accept.
 
     Those that changed the output of other files come first. Raises OptctxError for a pattern of `only` that
@@ -84,7 +74,6 @@ def choose(
     not_tried = [NotTried(name, options[name].type, _why_unread(options[name])) for name in unread]
     names = (resources.files("optctx.lab") / "likely.txt").read_text().split()
     likely = {name: place for place, name in enumerate(names)}
-    refused: list[str] = []
     candidates = []
     for name in wanted:
         option, read = options[name], reads[name]
@@ -92,23 +81,17 @@ def choose(
         planned: dict[str, Mapping[str, str]] = {}
         for value in found:
             own = _settings(option, value)
-            try:
+            with contextlib.suppress(OptctxError):
                 OptionContext(own, image=image)
-            except OptctxError as error:
-                refused.append(str(error))
-                reason = "LLVM takes none of the values"
-            else:
                 planned[_text(value)] = own
         if planned:
-            base = text(read.values[0])
             count = len(planned) if name in values else 1
-            about = name, option.type, base, read.functions
-            candidates.append(Candidate(*about, planned, count, likely=name in likely))
+            candidates.append(Candidate(read, option.type, planned, count, name in likely))
         else:
-            not_tried.append(NotTried(name, option.type, reason))
-    candidates.sort(key=lambda each: likely.get(each.option, len(likely)))
+            not_tried.append(NotTried(name, option.type, reason or "LLVM takes none of the values"))
+    candidates.sort(key=lambda each: likely.get(each.read.name, len(likely)))
     not_tried.sort(key=lambda each: (each.reason, each.option))
-    return Chosen(tuple(candidates), tuple(not_tried), tuple(refused))
+    return candidates, not_tried
 
 
 def _wanted(
@@ -147,9 +130,10 @@ def _values(option: Option, read: Read, given: Sequence[str] | None) -> tuple[li
     if _opens_windows(option):
         return [], "it opens windows"
     found = values_within_type(option, read.value)
-    if option.type in ("enum", "bits", "set"):
-        return found, "there is no other choice"
-    return found, f"no values can be guessed for type {option.type}"
+    if found:
+        return found, ""
+    choice = option.type in ("enum", "bits", "set")
+    return [], "there is no other choice" if choice else f"no values can be guessed for type {option.type}"
 
 
 def _opens_windows(option: Option) -> bool:

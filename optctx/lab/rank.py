@@ -10,8 +10,9 @@ from dataclasses import dataclass, field, replace
 from itertools import zip_longest
 
 from optctx.compiling import FreshProcess, Job
+from optctx.compiling.facts import text
 from optctx.errors import EndedEarlyError, Interrupted, OptctxError
-from optctx.lab.candidates import Candidate, Chosen, NotTried, choose, given_values
+from optctx.lab.candidates import Candidate, NotTried, choose, given_values
 from optctx.lab.experiment import Experiment, Options, make_plan
 from optctx.lab.outcome import Answer, Limits, attributes_of, trial_of
 from optctx.lab.tables import ends_of
@@ -54,7 +55,6 @@ class Ranking:
     read: int  # options that LLVM read
     effects: tuple[Effect, ...]
     not_tried: tuple[NotTried, ...]
-    refused: tuple[str, ...] = ()  # LLVM's words on values left out
     ended: str = ""
     left: int = 0
 
@@ -147,7 +147,7 @@ def rank(
         reads = {each.name: each for each in experiment.recorded().read}
         chosen = choose(reads, image, only=only, values=given)
         deadline = None if seconds is None else began + seconds
-        run = _Rank(goal, chosen, len(reads), experiment, base_trial, trials, deadline)
+        run = _Rank(goal, *chosen, len(reads), experiment, base_trial, trials, deadline)
         try:
             run.go(progress)
         except KeyboardInterrupt:
@@ -181,7 +181,8 @@ def _base(experiment: Experiment, goal: Goal) -> Trial:
 @dataclass
 class _Rank:
     goal: Goal
-    chosen: Chosen
+    candidates: list[Candidate]
+    not_tried: list[NotTried]
     read: int
     experiment: Experiment
     base: Trial
@@ -192,14 +193,13 @@ class _Rank:
 
     def __post_init__(self) -> None:
         """Begin with the first value of every option, then the second of those that have more, ..."""
-        candidates = self.chosen.candidates
-        self.known: dict[str, list[Trial]] = {each.option: [] for each in candidates}
+        self.known: dict[str, list[Trial]] = {each.read.name: [] for each in self.candidates}
         turns = zip_longest(
-            *([(each, value) for value in [*each.values][: each.wanted]] for each in candidates)
+            *([(each, value) for value in [*each.values][: each.wanted]] for each in self.candidates)
         )
         self.waiting = deque(each for turn in turns for each in turn if each is not None)
         # Those that come if the ones before say too little.
-        self.spare = {each.option: deque([*each.values][each.wanted :]) for each in candidates}
+        self.spare = {each.read.name: deque([*each.values][each.wanted :]) for each in self.candidates}
 
     @property
     def _under_way(self) -> int:
@@ -209,7 +209,7 @@ class _Rank:
         """Compile until the effect of every value is known, or a limit is reached."""
         for trial in self.experiment.all(self._more, self._made):
             candidate, _ = self.asked[trial.number]
-            known, spare = self.known[candidate.option], self.spare[candidate.option]
+            known, spare = self.known[candidate.read.name], self.spare[candidate.read.name]
             known.append(trial)
             silent = (t.state != "ok" or (candidate.likely and not changes(t, self.base)) for t in known)
             if spare and all(silent):
@@ -240,20 +240,21 @@ class _Rank:
 
     def _made(self, answer: Answer) -> Trial:
         candidate, value = self.asked[answer.number]
-        return trial_of(answer, {candidate.option: value}, self.goal)
+        return trial_of(answer, {candidate.read.name: value}, self.goal)
 
     def ranking(self, ended: str) -> Ranking:
         """The results so far: the largest effect first, equal ones in order of name."""
         effects = []
-        for each in self.chosen.candidates:
-            if own := sorted(self.known[each.option], key=lambda trial: (self._weight(trial), trial.number)):
+        for each in self.candidates:
+            read = each.read
+            if own := sorted(self.known[read.name], key=lambda trial: (self._weight(trial), trial.number)):
                 changing = any(changes(trial, self.base) for trial in own)
-                named = each.option, each.type, each.base, each.functions
+                named = read.name, each.type, text(read.values[0]), read.functions
                 effects.append(Effect(*named, trials=tuple(own), changes=changing))
         effects.sort(key=lambda each: (not each.changes, *self._weight(each.best), each.option))
         left = len(self.waiting) + self._under_way
-        chosen = self.chosen.not_tried, self.chosen.refused
-        return Ranking(self.goal, self.base, self.read, tuple(effects), *chosen, ended, left)
+        found = tuple(effects), tuple(self.not_tried)
+        return Ranking(self.goal, self.base, self.read, *found, ended, left)
 
     def _weight(self, trial: Trial) -> tuple[object, ...]:
         """A sort key, less for a larger effect: by the goal, then by other figures, then by any change."""

@@ -9,14 +9,16 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import pairwise
+from typing import cast
 
-from optctx import registry
+from optctx import OptionContext, registry
 from optctx.children.death import End, last_words
 from optctx.compiling import FreshProcess, Job, Result
 from optctx.compiling.facts import INTEGER_RANGES, arguments
 from optctx.errors import Interrupted, OptctxError
 from optctx.lab.outcome import Limits
 from optctx.lab.program import Program
+from optctx.process import option_name
 
 _NEAR = 4  # distances from the registered value to try one by one
 HANGS = 10  # times its limit for which a compilation has to run until it counts as a hang
@@ -212,14 +214,14 @@ class _Search:
         return options
 
     def _nearest(self, options: Options) -> Options:
-        """Move every integer as near to its registered value as bisection finds."""
+        """Move every integer that a context can hold as near to its registered value as bisection finds."""
         for place, argument in enumerate(options):
-            name, _, text = argument.lstrip("-").partition("=")
-            option = registry(self.job.image)[name]
-            value = _integer(text) if option.type in INTEGER_RANGES else None
-            if value is not None and isinstance(option.default, int):
-                near = partial(_with_value, options, place, name, option.default)
-                options = near(self._bisected(near, value - option.default))
+            option = registry(self.job.image)[option_name(argument)]
+            if option.type in INTEGER_RANGES and option.scope != "process":
+                default = cast("int", option.default)
+                value = OptionContext.from_args([argument], image=self.job.image)[option.name]
+                near = partial(_with_value, options, place, option.name, default)
+                options = near(self._bisected(near, cast("int", value) - default))
         return options
 
     def _bisected(self, near: Callable[[int], Options], distance: int) -> int:
@@ -249,14 +251,6 @@ class _Search:
                 self.best = each
                 self.progress(" ".join(each) or "no options")
                 return each
-        return None
-
-
-def _integer(text: str) -> int | None:
-    """The number that LLVM reads: octal after a 0. None for other text, which LLVM may refuse only later."""
-    try:
-        return int(re.sub(r"^(-?)0(?=\d)", r"\g<1>0o", text), 0)
-    except ValueError:
         return None
 
 

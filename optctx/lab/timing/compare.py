@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from optctx.compiling import FreshProcess, Image, Job, Result
+from optctx.compiling import FreshProcess, Job, Result
 from optctx.compiling.facts import arguments
 from optctx.errors import Interrupted, OptctxError
 from optctx.lab.outcome import Limits
@@ -95,11 +95,11 @@ def compare_settings(
         progress: Is told what is under way.
 
     Nothing reaches this process or its options. Raises Interrupted, with what was measured so far, after
-    Ctrl-C once the first measurement is done; OptctxError if the base cannot be compiled or run, for
-    options that LLVM does not know, and for a set that says nothing else than the base.
+    Ctrl-C once the first measurement is done; OptctxError if the base cannot be compiled or run, and for
+    options that LLVM does not know.
     """
     own = arguments(base, job.image)
-    sets = [_more(own, each, job.image) for each in against]
+    sets = [arguments([*own, *arguments(each, job.image)], job.image) for each in against]
     progress("compiling")
     with FreshProcess(timeout=limits.seconds(), memory=limits.memory) as fresh:
         plain = fresh.compile(replace(job, options=own, emit="object"))
@@ -148,17 +148,6 @@ def _shown(seconds: Interval | None) -> str:
         return ""
     size, unit = time_unit(seconds.middle)
     return f"{seconds.middle / size:.4g} {unit} ({seconds.low / size:.4g} to {seconds.high / size:.4g})"
-
-
-def _more(base: tuple[str, ...], against: str | Sequence[str], image: Image | None) -> tuple[str, ...]:
-    own = arguments(against, image)
-    both = arguments([*base, *own], image)
-    if sorted(both) == sorted(base):
-        given = against if isinstance(against, str) else " ".join(against)
-        raise OptctxError(
-            f"nothing to compare: {given!r} says what the base says already; give another value or option"
-        )
-    return both
 
 
 def _untimed(answer: Result) -> Timing:

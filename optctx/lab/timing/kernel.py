@@ -154,8 +154,7 @@ def _function(line: str) -> _Function:
     words = _split(line, " ")
     place = next(place for place, word in enumerate(words) if word.startswith("@"))
     quoted, plain, parameters = re.fullmatch(r'@(?:"(.*?)"|([^(]*))\((.*)\)', words[place]).groups()  # type: ignore[union-attr]
-    name = re.sub(rb"\\(\\|[0-9A-F]{2})", _unescaped, (quoted or plain).encode()).decode(errors="replace")
-    return _Function(name, words[:place], [_split(each, " ") for each in _split(parameters, ",")])
+    return _Function(quoted or plain, words[:place], [_split(each, " ") for each in _split(parameters, ",")])
 
 
 def _split(text: str, between: str) -> list[str]:
@@ -168,10 +167,6 @@ def _split(text: str, between: str) -> list[str]:
         else:
             parts[-1] += piece
     return [part.strip() for part in parts if part.strip()]
-
-
-def _unescaped(match: re.Match[bytes]) -> bytes:
-    return b"\\" if match[1] == b"\\" else bytes([int(match[1], 16)])
 
 
 def _not_callable(entry: str, problem: str) -> OptctxError:

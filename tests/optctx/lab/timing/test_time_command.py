@@ -98,7 +98,6 @@ AGAINST = "--against=-unroll-count=2"
     ("words", "expected"),
     [
         ([], "required: --against"),
-        (["--set", "unroll-count=2", AGAINST], "'-unroll-count=2' says what the base says already"),
         (["--set", "force-vector-width=3", AGAINST], "cannot compile the base: "),
         ([AGAINST, "--harness=none.py"], "cannot use the harness 'none.py': there is no such file"),
     ],
