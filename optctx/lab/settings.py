@@ -7,6 +7,7 @@ parameters from it, and the site its tables.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import dataclasses
 from collections.abc import Callable, Collection
 from typing import Any, TypeVar
@@ -61,24 +62,22 @@ class UnfitError(OptctxError, argparse.ArgumentTypeError):
     """A value is not one that a setting takes: argparse names the flag before the message."""
 
 
-def _number(kind: type[N], value: Any, fits: Callable[[N], bool], words: str) -> N:
-    try:
+def _number(kind: type[N], value: Any, words: str) -> N:
+    with contextlib.suppress(TypeError, ValueError, OverflowError):
         found = kind(value)
-        if fits(found) and (isinstance(value, str) or found == value):
+        if 0 < found <= _MOST and (isinstance(value, str) or found == value):
             return found
-    except (TypeError, ValueError, OverflowError):
-        pass
     raise UnfitError(f"expected {words}, found {shown(value)}")
 
 
 def positive(value: Any) -> int:
     """Read a whole number above 0, from a command line or from Python. Raises UnfitError."""
-    return _number(int, value, lambda found: 0 < found <= _MOST, "a whole number, 1 or more")
+    return _number(int, value, "a whole number, 1 or more")
 
 
 def seconds(value: Any) -> float:
     """Read seconds above 0, from a command line or from Python. Raises UnfitError."""
-    return _number(float, value, lambda found: 0 < found <= _MOST, "seconds above 0, such as 2.5")
+    return _number(float, value, "seconds above 0, such as 2.5")
 
 
 def add_flags(parser: argparse.ArgumentParser, record: type, leave_out: Collection[str] = ()) -> None:

@@ -59,7 +59,7 @@ def run(given: Arguments) -> int:
 
 
 def _print(found: Compared, form: str) -> None:
-    if printed(form, found.as_dict):
+    if printed(form, lambda: found):
         return
     show(found.table())
     say("", *_summary(found))

@@ -108,27 +108,6 @@ class Measurement:
         return [name for _, name in sorted(above, reverse=True)]
 
 
-@dataclass(frozen=True)
-class Confirmation:
-    """A second measurement of one candidate, in other processes and another order.
-
-    `gain`: its interval is above 1 and above its noise, as that of the first one was. `second` is the one to
-    announce: the first may have been picked because it was high. None if it could not be taken, which `error`
-    explains.
-    """
-
-    gain: bool
-    second: Interval | None
-    noise: Interval
-    error: str = ""
-
-    def __str__(self) -> str:
-        if self.second is None:
-            return f"no gain: {self.error}"
-        times = f"{self.second.middle:.2f} times as fast ({self.second.low:.2f} to {self.second.high:.2f})"
-        return f"{times}, confirmed" if self.gain else f"no gain: {times} in the second check"
-
-
 class Bench:
     """Measures candidates against a base, by calls in children: each alone to judge it, all in rounds.
 
@@ -181,12 +160,13 @@ class Bench:
         timed = {name: Timing("ok", "", seconds[name], ratios[name]) for name in right}
         return Measurement(seconds[BASE], ratios[AGAIN], {**found, **timed})
 
-    def confirm(self, candidate: bytes) -> Confirmation:
-        """Measure a candidate that was `faster` again, at 99 %, in new processes and another order."""
-        found = self.measure({"candidate": candidate}, 0.99)
-        timing = found.candidates["candidate"]
-        gain = timing.ratio is not None and is_gain(timing.ratio, found.noise)
-        return Confirmation(gain, timing.ratio, found.noise, timing.error)
+    def confirm(self, candidate: bytes) -> Measurement:
+        """Measure a candidate that was `faster` again, at 99 %, in new processes and another order.
+
+        It is "candidate" there. Only its second ratio is to be announced: the first may have been picked
+        because it was high.
+        """
+        return self.measure({"candidate": candidate}, 0.99)
 
     def _sample(self, candidates: Mapping[str, bytes]) -> dict[str, float] | Timing:
         """Run a round. Return the ratios to the base, and its own figure under ""; or how the round ended."""

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, replace
-from typing import Any
+from dataclasses import dataclass, replace
 
 from optctx.compiling import FreshProcess, Job, Result
 from optctx.compiling.facts import arguments
@@ -12,32 +11,27 @@ from optctx.errors import Interrupted, OptctxError
 from optctx.lab.outcome import Limits
 from optctx.lab.reduce import failure_of
 from optctx.lab.tables import Table, time_unit
-from optctx.lab.timing.bench import Bench, Confirmation, Interval, Timing, is_gain
+from optctx.lab.timing.bench import Bench, Interval, Timing, is_gain
 from optctx.lab.timing.kernel import Kernel
 
 
 @dataclass(frozen=True)
 class Row:
     """One set of options. `verdict`: what it comes to, in a few words. `timing`: of the measurement beside
-    the base; an object that is the base's is not timed again. `confirmation`: the second measurement, of a
-    row that was faster.
+    the base; an object that is the base's is not timed again. `second`: of a row that was faster, measured
+    once more. `gain`: it is faster than the base, beyond doubt in both.
     """
 
     options: tuple[str, ...]
     verdict: str
     timing: Timing
-    confirmation: Confirmation | None = None
-
-    @property
-    def gain(self) -> bool:
-        """Whether it is faster than the base, beyond doubt in both measurements."""
-        return self.confirmation is not None and self.confirmation.gain
+    second: Timing | None = None
+    gain: bool = False
 
     @property
     def ratio(self) -> Interval | None:
         """How many times as fast as the base: of the second measurement, if there is one."""
-        second = self.confirmation.second if self.confirmation is not None else None
-        return second or self.timing.ratio
+        return (self.second and self.second.ratio) or self.timing.ratio
 
 
 @dataclass(frozen=True)
@@ -66,11 +60,6 @@ class Compared:
         ]
         right = ["times as fast", "one call"]
         return Table(["", *right, "options"], [base, *rows], right=right)
-
-    def as_dict(self) -> dict[str, Any]:
-        """For JSON."""
-        rows = [{**asdict(row), "gain": row.gain} for row in self.rows]
-        return {**asdict(self), "rows": rows}
 
 
 def compare_settings(
@@ -124,8 +113,9 @@ def compare_settings(
             place = int(name)
             progress(f"confirming {' '.join(sets[place])}")
             again = bench.confirm(candidates[name])
-            verdict = "faster, confirmed" if again.gain else "faster once, not confirmed"
-            rows[place] = replace(rows[place], verdict=verdict, confirmation=again)
+            second, gain = again.candidates["candidate"], bool(again.faster())
+            verdict = "faster, confirmed" if gain else "faster once, not confirmed"
+            rows[place] = replace(rows[place], verdict=verdict, second=second, gain=gain)
     except KeyboardInterrupt:
         raise Interrupted(Compared(own, found.seconds, found.noise, tuple(rows))) from None
     return Compared(own, found.seconds, found.noise, tuple(rows))

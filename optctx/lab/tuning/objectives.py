@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from optctx.children.death import End
 from optctx.lab.program import NoNumberError, Program
-from optctx.lab.timing import Bench, Confirmation, Interval, Kernel, Timing
+from optctx.lab.timing import Bench, Interval, Kernel, Measurement, Timing
 from optctx.lab.trial import Direction, Goal, Trial
 
 
@@ -39,7 +39,7 @@ class RunTime:
         times = Bench(base, self.kernel).measure(candidates)
         return {name: _timed(timing, times.noise) for name, timing in times.candidates.items()}
 
-    def confirm(self, base: bytes, code: bytes) -> Confirmation:
+    def confirm(self, base: bytes, code: bytes) -> Measurement:
         """Check a candidate that was faster once more."""
         return Bench(base, self.kernel).confirm(code)
 

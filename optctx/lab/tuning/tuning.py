@@ -412,9 +412,16 @@ class _Run(Experiment):
         whole = self.compile(overrides_of(trial.options))
         options = self._reduced(trial, whole, partial(_is_as_fast, objective, whole.code))
         found = objective.confirm(self._base_code, self.compile(options).code)
-        if self.confirmation is None or found.gain:
-            self.confirmation = {"trial": trial.number, **asdict(found), "text": str(found)}
-        if found.gain:
+        second, gain = found.candidates["candidate"], bool(found.faster())
+        if self.confirmation is None or gain:
+            text = (
+                f"{second.ratio} times as fast, confirmed"
+                if gain
+                else f"no gain: {second.ratio or second.error}"
+            )
+            own = {"trial": trial.number, "gain": gain, "text": text}
+            self.confirmation = {**own, "second": asdict(second), "noise": asdict(found.noise)}
+        if gain:
             self.minimised = options
 
     def _is_as_good(self, best: Trial, answer: Answer) -> bool:

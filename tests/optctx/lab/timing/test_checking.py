@@ -11,7 +11,7 @@ import pytest
 from optctx.compiling import Job
 from optctx.errors import OptctxError
 from optctx.lab.timing import Bench, Harness, Kernel, Timing, find_kernel
-from optctx.lab.timing.loaded import Loaded
+from optctx.lab.timing.loaded import Loaded, prepare
 from tests.support.rows import rows
 from tests.support.scopes import process_state
 from tests.support.timing_kernels import AT_ONCE, SUM, compiled, kernel_of, loop, sum_kernel
@@ -117,6 +117,7 @@ def test_a_tolerance_is_for_numbers(
     text = (
         f"from array import array\ndef arguments(): return [array('d', [0.0] * 6)]\ntolerance = {tolerance}"
     )
+    prepare()
     loaded = Loaded(kernel_of(tmp_path, ir, text), {})
     one, two = ({-1: b"", 0: array("d", each).tobytes()} for each in (BASE, found))
     told = loaded.difference(one, two)

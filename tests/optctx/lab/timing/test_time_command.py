@@ -13,7 +13,7 @@ import pytest
 from optctx.compiling import Job
 from optctx.lab.command.main import main, parse
 from optctx.lab.space import parse_space
-from optctx.lab.timing import Bench, Compared, Confirmation, Interval, Row, Timing, find_kernel, harness_of
+from optctx.lab.timing import Bench, Compared, Interval, Row, Timing, find_kernel, harness_of
 from tests.support.rows import rows
 from tests.support.timing_kernels import SUM, TOTAL, compiled
 from tests.support.tuning_cases import HARNESS, LOOSE
@@ -64,9 +64,9 @@ def test_what_was_measured_once_is_printed_after_ctrl_c(
 def test_a_row_shows_the_second_measurement() -> None:
     noise, first = Interval(1.0, 0.99, 1.01), Interval(2.0, 1.5, 2.5)
     seconds = Interval(1e-6, 9e-7, 2e-6)
-    gain = Confirmation(True, Interval(1.8, 1.7, 1.9), noise)
+    second = Timing("ok", "", seconds, Interval(1.8, 1.7, 1.9))
     rows = (
-        Row(("-a",), "faster, confirmed", Timing("ok", "", seconds, first), gain),
+        Row(("-a",), "faster, confirmed", Timing("ok", "", seconds, first), second, gain=True),
         Row(("-b",), "no difference", Timing("ok", "", seconds, noise)),
     )
     base, one, two = Compared((), seconds, noise, rows).table().rows

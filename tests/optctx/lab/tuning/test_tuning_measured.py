@@ -14,7 +14,7 @@ from optctx.errors import Interrupted, OptctxError
 from optctx.lab.experiment import Experiment
 from optctx.lab.outcome import Answer
 from optctx.lab.space import Dimension
-from optctx.lab.timing import Confirmation, Interval
+from optctx.lab.timing import Interval, Measurement, Timing
 from optctx.lab.trial import Trial
 from optctx.lab.tuning import Command, RunTime, parse_space, propose
 from optctx.lab.tuning.objectives import found
@@ -45,7 +45,7 @@ def test_run_time_is_searched_and_confirmed(tmp_path: pathlib.Path) -> None:
     assert study.minimised is not None
     assert study.minimised["force-vector-width"] == "4"
     assert study.confirmation is not None
-    assert study.confirmation["second"]["low"] > 1
+    assert study.confirmation["second"]["ratio"]["low"] > 1
 
 
 def test_run_times_of_another_processor_are_not_of_the_same_search(
@@ -122,14 +122,16 @@ def test_a_best_trial_that_takes_too_long_the_next_time_is_no_gain(
     """There is nothing to drop options from, and the search goes on to its end."""
     ratio, noise = ({"middle": each, "low": each, "high": each} for each in (2.0, 1.0))
     fast = found("ok", 0.5, time={"seconds": ratio, "ratio": ratio, "noise": noise})
-    lost = Confirmation(False, None, Interval(1.0, 1.0, 1.0), "failed")
+    one = Interval(1.0, 1.0, 1.0)
+    lost = Measurement(one, one, {"candidate": Timing("failed", "it cannot be loaded")})
     monkeypatch.setattr(RunTime, "measure", lambda self, base, codes: dict.fromkeys(codes, fast))
     monkeypatch.setattr(RunTime, "confirm", lambda *given: lost)
     monkeypatch.setattr(_Run, "compile", lambda self, options: Answer("timed out"))
     monkeypatch.setattr(_Run, "compile_base", lambda self: Experiment.compile(self, {}))
     study = tuned(KERNEL, parse_space(["unroll-count=2"]), RunTime(sum_of_floats(tmp_path)))
     assert study.confirmation is not None
-    assert (study.confirmation["gain"], study.minimised, study.finished) == (False, None, True)
+    assert (study.confirmation["text"], study.finished) == ("no gain: it cannot be loaded", True)
+    assert (study.best, study.minimised) == (None, None)
 
 
 def test_what_a_command_measures_is_minimised_by_measuring(fresh: FreshProcess) -> None:
