@@ -53,14 +53,10 @@ def read_file(path: str, expected: str = "LLVM IR", most: int | None = None) -> 
     return data
 
 
-def note_skipped(file: str, job: Job, *, partly: bool = False) -> bool:
-    """Note that passes skip functions of a file, as `why_passes_skip` says. Return whether they do.
-
-    LLVM has read the file before, in a fresh process.
-    """
-    if why := why_passes_skip(job, partly=partly):
+def note_skipped(file: str, job: Job) -> None:
+    """Note that passes skip the functions of a file, which LLVM has read before in a fresh process."""
+    if why := why_passes_skip(job):
         complain(f"{file}: {why}")
-    return bool(why)
 
 
 def clang_words(clang: str) -> tuple[str, ...]:

@@ -207,4 +207,4 @@ def _best_line(found: Tuned) -> str:
         checked = found.confirmation if found.best is not None else None
         notes = [*notes, "not confirmed"] if checked is None else [checked["text"]]
     options = best.options if found.minimised is None else found.minimised
-    return f"best{so_far} {best_text(found.trials, goal, options, *notes)}"
+    return f"best{so_far} {best_text(goal, options, *notes)}"

@@ -235,8 +235,6 @@ class Measuring:
 
 def harness_of(file: str) -> Harness:
     """What a harness says, run in a child. Raises OptctxError for one that cannot be used."""
-    if not os.path.exists(file):
-        raise OptctxError(f"cannot use the harness {shown(file)}: there is no such file")
     found = run(read_harness, os.path.abspath(file), gives=Harness, seconds=_SETTLING)
     if isinstance(found, Timing):
         named = "" if found.state == "failed" else f"cannot use the harness {shown(file)}: "

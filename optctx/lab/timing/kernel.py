@@ -97,7 +97,8 @@ def find_kernel(job: Job, harness: Harness, file: str) -> Kernel:
     """
     text = check_readable(job.ir, job.triple, job.llvm, emit="ir")
     functions = {each.name: each for each in map(_function, _DEFINITION.findall(text))}
-    names = [harness.entry] if harness.entry else [each.name for each in functions.values() if each.visible]
+    seen = (name for name, each in functions.items() if {"internal", "private"}.isdisjoint(each.words))
+    names = [harness.entry] if harness.entry else [*seen]
     if len(names) != 1:
         found = ", ".join(names[:5]) + (", ..." if len(names) > 5 else "")
         raise OptctxError(
@@ -131,11 +132,6 @@ class _Function(NamedTuple):
     name: str
     words: list[str]
     parameters: list[list[str]]
-
-    @property
-    def visible(self) -> bool:
-        """Whether other modules can call it."""
-        return {"internal", "private"}.isdisjoint(self.words)
 
     @property
     def odd(self) -> list[str]:

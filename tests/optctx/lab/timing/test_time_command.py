@@ -99,7 +99,7 @@ AGAINST = "--against=-unroll-count=2"
     [
         ([], "required: --against"),
         (["--set", "force-vector-width=3", AGAINST], "cannot compile the base: "),
-        ([AGAINST, "--harness=none.py"], "cannot use the harness 'none.py': there is no such file"),
+        ([AGAINST, "--harness=none.py"], "/none.py': it raises FileNotFoundError: "),
     ],
 )
 def test_what_cannot_be_timed_is_one_line(
