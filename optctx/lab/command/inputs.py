@@ -35,19 +35,17 @@ def read_input(path: str, target: Job, clang: str = "clang") -> str | bytes:
     return module
 
 
-def read_file(path: str, expected: str = "LLVM IR", most: int | None = None) -> bytes:
+def read_file(path: str, expected: str) -> bytes:
     """Read a file, which may be a pipe; "-" is standard input. Raises OptctxError if it cannot be read, or is
     empty.
 
-    `expected`: what it should contain, for the message. `most`: bytes; one that has more is refused, too.
+    `expected`: what it should contain, for the message.
     """
     try:
         with open(0 if path == "-" else path, "rb", closefd=path != "-") as file:
-            data = file.read() if most is None else file.read(most + 1)
+            data = file.read()
     except OSError as error:
         raise OptctxError(f"cannot read {path}: {error.strerror}") from None
-    if most is not None and len(data) > most:
-        raise OptctxError(f"cannot use {path}: expected {expected} of at most {most:,} bytes, found more")
     if not data.strip():
         raise OptctxError(f"cannot use {path}: expected {expected}, found nothing")
     return data

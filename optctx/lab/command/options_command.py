@@ -32,7 +32,6 @@ from optctx.lab.tables import Table
 from optctx.wording import did_you_mean, nearest
 
 _COMPARED = ("type", "default", "choices", "alias_of", "storage", "scope", "read_by")
-MOST_BYTES = 64 << 20  # of a file
 
 
 @dataclass(frozen=True)
@@ -58,8 +57,7 @@ class Arguments:
 def run(given: Arguments) -> None:
     """Print the options that match, in order of name, or what changed. Raises OptctxError if none matches."""
     if given.old is not None:
-        data = read_file(given.old, "LLVM's options as JSON", MOST_BYTES)
-        old = load_facts(data, given.old)
+        old = load_facts(read_file(given.old, "LLVM's options as JSON"), given.old)
         _print_difference(given.out.format, *_chosen(given, old, _facts(given.llvm)))
         return
     [chosen] = _chosen(given, _facts(given.llvm))

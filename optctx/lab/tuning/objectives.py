@@ -29,11 +29,6 @@ class RunTime:
     kernel: Kernel
     goal: ClassVar[Goal] = Goal("time", "times the base", confirmed=True)
 
-    @property
-    def identity(self) -> str:
-        """All that its figures depend on, for a study that goes on."""
-        return self.kernel.identity
-
     def measure(self, base: bytes, candidates: Mapping[str, bytes]) -> dict[str, Trial]:
         """Time candidates beside a base. Raises OptctxError if the base cannot be run."""
         times = Bench(base, self.kernel).measure(candidates)
@@ -70,11 +65,6 @@ class Command:
     @property
     def goal(self) -> Goal:
         return Goal("command", "", self.direction)
-
-    @property
-    def identity(self) -> str:
-        """All that its figures depend on, for a study that goes on."""
-        return self.command
 
     def measure(self, base: bytes, candidates: Mapping[str, bytes]) -> dict[str, Trial]:
         """Run the command for each candidate. The base has no say."""

@@ -213,9 +213,12 @@ def tune(
 
 def _about(plan: Plan, space: Space, goal: Goal, measured: Measured | None) -> Mapping[str, Any]:
     """What a study is one of: it goes on only with the same."""
-    # Multiples of the base's time on one processor say nothing of another one.
-    more = {"processor": processor_model()} if isinstance(measured, RunTime) else {}
-    how = "" if measured is None else f", {measured.identity}"
+    how, more = "", {}
+    if isinstance(measured, RunTime):
+        # Multiples of the base's time on one processor say nothing of another one.
+        how, more = f", {measured.kernel.identity}", {"processor": processor_model()}
+    elif measured is not None:
+        how = f", {measured.command}"
     ir = plan.job.ir if isinstance(plan.job.ir, bytes) else plan.job.ir.encode(errors="surrogatepass")
     return {
         "input": hashlib.sha256(ir).hexdigest(),
