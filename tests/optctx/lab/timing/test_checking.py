@@ -199,7 +199,8 @@ def test_what_cannot_be_called_is_refused_with_the_reason(ir: str, words: str) -
 
 def test_what_is_called_is_found_or_asked_for() -> None:
     named, given = Harness(entry="g"), Harness(gives=True)
-    ir = "define void @f() { ret void }\ndefine noundef signext i8 @g() { ret i8 1 }"
+    ir = "define void @f() { ret void }\ndefine noundef signext i8 @g() { ret i8 1 }\n"
+    ir += "define internal void @k() { ret void }\n"
     assert find_kernel(Job(ir), named, "a.ll") == Kernel("g", (), "i8", named)
     # Names and attributes may hold brackets and quotes.
     odd = r"""define range(i32 0, 9) i32 @"f, (g)"(i16 range(i16 0, 7) signext %"a, b)")"""

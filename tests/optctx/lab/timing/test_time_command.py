@@ -13,7 +13,7 @@ import pytest
 from optctx.compiling import Job
 from optctx.lab.command.main import main, parse
 from optctx.lab.space import parse_space
-from optctx.lab.timing import Bench, Compared, Interval, Row, Timing, find_kernel, harness_of
+from optctx.lab.timing import Bench, Compared, Interval, Measurement, Row, Timing, find_kernel, harness_of
 from tests.support.rows import rows
 from tests.support.timing_kernels import SUM, TOTAL, compiled
 from tests.support.tuning_cases import HARNESS, LOOSE
@@ -59,6 +59,16 @@ def test_what_was_measured_once_is_printed_after_ctrl_c(
     assert "faster, not confirmed" in printed.out
     assert "no gain is confirmed" in printed.out
     assert printed.err == "optctx: interrupted; what was not measured twice is not confirmed\n"
+
+
+def test_a_gain_that_is_not_measured_again_is_none(
+    kernel: str, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one = Interval(1.0, 0.99, 1.01)
+    again = Measurement(one, one, {"candidate": Timing("ok", "", one, one)})
+    monkeypatch.setattr("optctx.lab.timing.Bench.confirm", lambda *given: again)
+    assert main(["time", kernel, *SCALAR, "--against=-force-vector-width=8"]) == 1
+    assert "faster once, not confirmed" in capfd.readouterr().out
 
 
 def test_a_row_shows_the_second_measurement() -> None:
