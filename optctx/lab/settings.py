@@ -108,10 +108,9 @@ def taken(arguments: argparse.Namespace, record: type[R]) -> R:
     return record(**given)
 
 
-def checked(record: R) -> R:
-    """The record itself. Raises OptctxError for a value that its setting refuses."""
+def checked(record: object) -> None:
+    """Raise OptctxError for a value that its setting refuses."""
     for field in dataclasses.fields(record):  # type: ignore[arg-type]
         read, value = field.metadata.get("given", {}).get("type"), getattr(record, field.name)
         if read is not None and value is not None:
             read(value)
-    return record

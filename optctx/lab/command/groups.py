@@ -54,9 +54,11 @@ class Input:
         return image_of(self.llvm)
 
     def under(self, base: Base) -> Input:
-        """The same with the pipeline of the file of `--load`, if `--passes` names none."""
-        found = None if self.passes else base.pipeline()
-        return self if found is None else replace(self, passes=found)
+        """The same with the pipeline of the file of `--load`, if it has one and `--passes` names none."""
+        if self.passes or base.load is None:
+            return self
+        found = read_toml(base.load, _MOST_BYTES).get("passes")
+        return replace(self, passes=found) if isinstance(found, str) else self
 
     def target(self) -> Job:
         """The job without a module. Raises OptctxError for what cannot be read."""
@@ -94,11 +96,6 @@ class Base:
         loaded = [] if self.load is None else OptionContext.load(self.load, image=image).args()
         words = [f"-{each.strip().lstrip('-')}" for each in self.settings]
         return OptionContext.from_args([*loaded, *words], image=image)  # the last one counts
-
-    def pipeline(self) -> str | None:
-        """The pipeline in the file of `--load`, if it has one. Raises OptctxError for another file."""
-        found = None if self.load is None else read_toml(self.load, _MOST_BYTES).get("passes")
-        return found if isinstance(found, str) else None
 
 
 @dataclass(frozen=True)

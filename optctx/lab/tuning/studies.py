@@ -92,7 +92,7 @@ class Study:
             )
 
     def ask(self, space: Space) -> optuna.Trial:
-        """The next point of the sampler, or one that was given back."""
+        """The next point of the sampler."""
         values = {each.name: _distribution(each.values) for each in space.dimensions}
         return _do(self.place, lambda: self.own.ask(values))
 
