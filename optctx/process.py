@@ -15,13 +15,11 @@ from optctx.hosts.llvmlite import llvmlite_image
 from optctx.image.facts.mangled_names import PARSE_OPTIONS, PARSE_PARAMETERS
 from optctx.image.loaded import Image
 from optctx.reads.recording import noting, read_in
-from optctx.reads.unread import NOT_RUN
 from optctx.travelling.attributes import Attributes, attributes_policy
 from optctx.values.registry import find, registry
 from optctx.values.texts import Texts, text_form
 
 __all__ = [
-    "NOT_RUN",
     "Attributes",
     "all_arguments",
     "attributes_policy",

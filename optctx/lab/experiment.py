@@ -163,15 +163,11 @@ class Experiment:
 
     def all(self, more: More, made: Callable[[Answer], Trial]) -> Generator[Trial, None, None]:
         """Have all compiled; yield the trial that is made of each answer as it comes."""
-        under_way = 0
         while True:
-            asked = more(self.window - under_way)
-            self.ask(asked)
-            under_way += len(asked)
-            if not under_way:
+            self.ask(more(self.window - len(self._asked)))
+            if not self._asked:
                 return
             for answer in self.answers():
-                under_way -= 1
                 yield made(answer)
 
     def verified(self, more: More, made: Callable[[Answer], Trial]) -> Generator[Trial, None, None]:
@@ -183,22 +179,13 @@ class Experiment:
         with (
             ThreadPoolExecutor(limits.at_once) as threads,
             # It ends first, so the threads do not wait for jobs that still run.
-            FreshProcess(
-                timeout=limits.seconds(), memory=limits.memory, directory=self.plan.directory
-            ) as fresh,
+            FreshProcess(timeout=limits.seconds(), memory=limits.memory) as fresh,
         ):
-            judge = partial(threads.map, partial(_judged, fresh))
-            yield from self._judged_batches(more, made, judge)
-
-    def _judged_batches(
-        self,
-        more: More,
-        made: Callable[[Answer], Trial],
-        judge: Callable[[list[Trial], list[Job]], Iterator[Trial]],
-    ) -> Iterator[Trial]:
-        while batch := dict(more(self.window)):
-            ended = [*self.all(partial(_taken, iter(batch.items())), made)]
-            yield from judge(ended, [self._reference(batch[trial.number]) for trial in ended])
+            for batch in iter(lambda: dict(more(self.window)), {}):
+                waiting = iter(batch.items())
+                ended = [*self.all(partial(_taken, waiting), made)]
+                jobs = [self._reference(batch[trial.number]) for trial in ended]
+                yield from threads.map(partial(_judged, fresh), ended, jobs)
 
     def _reference(self, options: Options) -> Job:
         """What a fresh process compiles to compare."""

@@ -10,7 +10,6 @@ from typing import Any, ClassVar
 
 from optctx.children.death import OF_MACHINE, End
 from optctx.compiling import Result
-from optctx.errors import OptctxError, shown
 from optctx.lab.settings import checked, positive, seconds, setting
 from optctx.lab.trial import Goal, Trial
 
@@ -23,12 +22,12 @@ class Limits:
 
     `timeout`: seconds for each; None is 20 times what the base takes, at least 10, and 120 for the base.
     `memory`: bytes of address space for each, beyond what LLVM itself takes; None is no limit.
-    Raises OptctxError for a value that cannot be used.
+    Raises OptctxError for jobs and seconds that cannot be used.
     """
 
     title: ClassVar[str] = "limits"
     jobs: int | None = setting(
-        None, "compilations at once (one per processor)", short="-j", metavar="N", read=positive
+        None, "compilations at once (one per processor)", flags="-j --jobs", metavar="N", read=positive
     )
     timeout: float | None = setting(
         None,
@@ -41,8 +40,6 @@ class Limits:
 
     def __post_init__(self) -> None:
         checked(self)
-        if self.memory is not None and not (isinstance(self.memory, int) and 0 < self.memory < 1 << 52):
-            raise OptctxError(f"expected a number of bytes above 0, found {shown(self.memory)}")
 
     @property
     def at_once(self) -> int:

@@ -2,21 +2,53 @@
 
 from __future__ import annotations
 
+import contextlib
+import fnmatch
 import tempfile
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from importlib import resources
 from itertools import zip_longest
 
-from optctx.compiling import FreshProcess, Job
+from optctx import Option, OptionContext, Read, registry
+from optctx.compiling import FreshProcess, Image, Job
+from optctx.compiling.facts import INTEGER_RANGES, Value, resolve, text
 from optctx.errors import EndedEarlyError, Interrupted, OptctxError
-from optctx.lab.candidates import Candidate, Chosen, NotTried, choose, given_values
 from optctx.lab.experiment import Experiment, Options, make_plan
 from optctx.lab.outcome import Answer, Limits, attributes_of, trial_of
+from optctx.lab.space import Space, parse_dimension
 from optctx.lab.tables import ends_of
 from optctx.lab.trial import Goal, Trial, goal_named
 from optctx.wording import counted
+
+_MOST_LISTED = 10_000  # values of a range
+_MANY = 1024  # the least number that counts as large; a power of two, as numbers of vector lanes must be
+_FACTOR = 16  # a number this many times its base counts as large
+_GLOB = "*?["
+
+
+@dataclass(frozen=True)
+class NotTried:
+    """An option that was read or asked for, but not tried."""
+
+    option: str
+    type: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """An option to try. `values`: their texts, and what each sets; the first `wanted` of them are tried, and
+    of the others the next one if those before give no output, or are `likely` to matter and change nothing.
+    """
+
+    read: Read
+    type: str
+    values: Mapping[str, Mapping[str, str]]
+    wanted: int
+    likely: bool
 
 
 @dataclass(frozen=True)
@@ -54,7 +86,6 @@ class Ranking:
     read: int  # options that LLVM read
     effects: tuple[Effect, ...]
     not_tried: tuple[NotTried, ...]
-    refused: tuple[str, ...] = ()  # LLVM's words on values left out
     ended: str = ""
     left: int = 0
 
@@ -137,7 +168,7 @@ def rank(
         EndedEarlyError: The helper process is killed; also with a `partial`.
     """
     began, goal, image = time.monotonic(), goal_named(by), job.image
-    given = given_values(values, image)
+    given = _given_values(values, image)
     plan = make_plan(job, replace(limits, most=seconds))
     with (
         tempfile.TemporaryDirectory(prefix="optctx-", ignore_cleanup_errors=True) as folder,
@@ -145,9 +176,9 @@ def rank(
     ):
         base_trial = _base(experiment, goal)
         reads = {each.name: each for each in experiment.recorded().read}
-        chosen = choose(reads, image, only=only, values=given)
+        chosen = _choose(reads, image, only=only, values=given)
         deadline = None if seconds is None else began + seconds
-        run = _Rank(goal, chosen, len(reads), experiment, base_trial, trials, deadline)
+        run = _Rank(goal, *chosen, len(reads), experiment, base_trial, trials, deadline)
         try:
             run.go(progress)
         except KeyboardInterrupt:
@@ -181,7 +212,8 @@ def _base(experiment: Experiment, goal: Goal) -> Trial:
 @dataclass
 class _Rank:
     goal: Goal
-    chosen: Chosen
+    candidates: list[Candidate]
+    not_tried: list[NotTried]
     read: int
     experiment: Experiment
     base: Trial
@@ -192,24 +224,19 @@ class _Rank:
 
     def __post_init__(self) -> None:
         """Begin with the first value of every option, then the second of those that have more, ..."""
-        candidates = self.chosen.candidates
-        self.known: dict[str, list[Trial]] = {each.option: [] for each in candidates}
+        self.known: dict[str, list[Trial]] = {each.read.name: [] for each in self.candidates}
         turns = zip_longest(
-            *([(each, value) for value in [*each.values][: each.wanted]] for each in candidates)
+            *([(each, value) for value in [*each.values][: each.wanted]] for each in self.candidates)
         )
         self.waiting = deque(each for turn in turns for each in turn if each is not None)
         # Those that come if the ones before say too little.
-        self.spare = {each.option: deque([*each.values][each.wanted :]) for each in candidates}
-
-    @property
-    def _under_way(self) -> int:
-        return len(self.asked) - sum(map(len, self.known.values()))
+        self.spare = {each.read.name: deque([*each.values][each.wanted :]) for each in self.candidates}
 
     def go(self, progress: Callable[[int], None]) -> None:
         """Compile until the effect of every value is known, or a limit is reached."""
         for trial in self.experiment.all(self._more, self._made):
             candidate, _ = self.asked[trial.number]
-            known, spare = self.known[candidate.option], self.spare[candidate.option]
+            known, spare = self.known[candidate.read.name], self.spare[candidate.read.name]
             known.append(trial)
             silent = (t.state != "ok" or (candidate.likely and not changes(t, self.base)) for t in known)
             if spare and all(silent):
@@ -240,20 +267,21 @@ class _Rank:
 
     def _made(self, answer: Answer) -> Trial:
         candidate, value = self.asked[answer.number]
-        return trial_of(answer, {candidate.option: value}, self.goal)
+        return trial_of(answer, {candidate.read.name: value}, self.goal)
 
     def ranking(self, ended: str) -> Ranking:
         """The results so far: the largest effect first, equal ones in order of name."""
         effects = []
-        for each in self.chosen.candidates:
-            if own := sorted(self.known[each.option], key=lambda trial: (self._weight(trial), trial.number)):
+        for each in self.candidates:
+            read = each.read
+            if own := sorted(self.known[read.name], key=lambda trial: (self._weight(trial), trial.number)):
                 changing = any(changes(trial, self.base) for trial in own)
-                named = each.option, each.type, each.base, each.functions
+                named = read.name, each.type, text(read.values[0]), read.functions
                 effects.append(Effect(*named, trials=tuple(own), changes=changing))
         effects.sort(key=lambda each: (not each.changes, *self._weight(each.best), each.option))
-        left = len(self.waiting) + self._under_way
-        chosen = self.chosen.not_tried, self.chosen.refused
-        return Ranking(self.goal, self.base, self.read, tuple(effects), *chosen, ended, left)
+        left = len(self.waiting) + len(self.asked) - sum(map(len, self.known.values()))
+        found = tuple(effects), tuple(self.not_tried)
+        return Ranking(self.goal, self.base, self.read, *found, ended, left)
 
     def _weight(self, trial: Trial) -> tuple[object, ...]:
         """A sort key, less for a larger effect: by the goal, then by other figures, then by any change."""
@@ -271,3 +299,142 @@ def changes(trial: Trial, base: Trial) -> bool:
 def _change(trial: Trial, base: Trial, name: str) -> float:
     here, there = (each.attributes.get(name, each.figure) for each in (trial, base))
     return 0.0 if here is None or there is None else (here - there) / (there or 1)
+
+
+# What is tried among the options that were read
+
+
+def _given_values(values: Sequence[str], image: Image | None) -> dict[str, list[str]]:
+    """Option -> the values to try. Raises OptctxError for what cannot be read or listed, or LLVM refuses."""
+    dimensions = [parse_dimension(setting, image) for setting in values]
+    for each in dimensions:
+        if each.values.count > _MOST_LISTED:
+            raise OptctxError(
+                f"cannot try {each.values} for {each.name!r}: expected at most {_MOST_LISTED:,} values; give "
+                "fewer"
+            )
+    return {
+        resolve(each.name, image): [str(value) for value in each.values.each()]
+        for each in Space.of(dimensions, image).dimensions
+    }
+
+
+def _choose(
+    reads: Mapping[str, Read],
+    image: Image | None,
+    *,
+    only: Sequence[str],
+    values: Mapping[str, Sequence[str]],
+) -> tuple[list[Candidate], list[NotTried]]:
+    """Choose options among `reads` by patterns, each with values that LLVM's parsers accept.
+
+    Those that changed the output of other files come first. Raises OptctxError for a pattern of `only` that
+    matches no option at all.
+    """
+    options = registry(image)
+    named, matched = dict.fromkeys(values), set[str]()
+    for pattern in (each.lstrip("-") for each in only):
+        if not any(character in pattern for character in _GLOB):
+            named[resolve(pattern, image)] = None
+        elif found := fnmatch.filter(options, pattern):
+            matched.update(found)
+        else:
+            raise OptctxError(f"no option matches {pattern!r}; `optctx options` shows them all")
+    not_tried = [_unread(options[name]) for name in named if name not in reads]
+    names = (resources.files("optctx.lab") / "likely.txt").read_text().split()
+    likely = {name: place for place, name in enumerate(names)}
+    candidates = []
+    for name, read in reads.items():
+        if only and name not in named and name not in matched:
+            continue
+        option = options[name]
+        given, reason = _values(option, read, values.get(name))
+        planned: dict[str, Mapping[str, str]] = {}
+        for value in given:
+            own = _settings(option, value)
+            with contextlib.suppress(OptctxError):
+                OptionContext(own, image=image)
+                planned[_text(value)] = own
+        if planned:
+            count = len(planned) if name in values else 1
+            candidates.append(Candidate(read, option.type, planned, count, name in likely))
+        else:
+            not_tried.append(NotTried(name, option.type, reason or "LLVM takes none of the values"))
+    candidates.sort(key=lambda each: likely.get(each.read.name, len(likely)))
+    not_tried.sort(key=lambda each: (each.reason, each.option))
+    return candidates, not_tried
+
+
+def _unread(option: Option) -> NotTried:
+    unseen = option.scope == "process"
+    why = "it cannot be scoped, so its reads are not seen" if unseen else "LLVM did not read it"
+    return NotTried(option.name, option.type, why)
+
+
+def _values(option: Option, read: Read, given: Sequence[str] | None) -> tuple[list[Value], str]:
+    """(values to try, the reason if there are none)."""
+    if given is not None:
+        return [*given], ""
+    if len(read.values) != 1:
+        return [], "LLVM read several values of it"
+    if _opens_windows(option):
+        return [], "it opens windows"
+    found = values_within_type(option, read.value)
+    if found:
+        return found, ""
+    choice = option.type in ("enum", "bits", "set")
+    return [], "there is no other choice" if choice else f"no values can be guessed for type {option.type}"
+
+
+def _opens_windows(option: Option) -> bool:
+    """Whether LLVM draws graphs and starts a program to show them, such as -view-isel-dags."""
+    parts = option.name.split("-")
+    return option.type in ("bool", "enum") and any(part.startswith("view") for part in parts)
+
+
+def _settings(option: Option, value: Value) -> dict[str, str]:
+    """What a context with one value sets."""
+    if isinstance(value, str) and value in (option.name, *option.aliases):
+        return {value: "true"}  # a literal choice, such as -regbankselect-fast
+    return {option.name: _text(value)}
+
+
+def _text(value: Value) -> str:
+    return value if isinstance(value, str) else text(value)
+
+
+def values_within_type(option: Option, base: Value) -> list[Value]:
+    """The values to try for an option whose value is `base`, the most telling first, without `base` itself.
+
+    They are the other value of a bool, every other choice of an enum, or a few numbers on both sides. Empty
+    for types whose values cannot be guessed.
+    """
+    kind = option.type
+    if kind == "bool":
+        return [not base]
+    if kind == "boolOrDefault":
+        return [value for value in (True, False) if value is not base]
+    if kind == "enum":
+        return [choice for choice in option.choices if choice != base]
+    if kind in ("bits", "set"):
+        return [[choice] for choice in option.choices if [choice] != base]
+    if kind in INTEGER_RANGES and isinstance(base, int):
+        least, most = INTEGER_RANGES[kind]
+        return _others((value for value in _integers(base, least < 0) if least <= value <= most), base)
+    if kind in ("float", "double") and isinstance(base, float):
+        near = [2.0, 0.5, 1.0] if base == 0 else [0.0, 1.0, base / 2, base * 2]
+        return _others([*near, max(float(_MANY), abs(base) * _FACTOR)], base)
+    return []
+
+
+def _integers(base: int, signed: bool) -> list[int]:
+    """0 or, if the base is 0 or 1, 2: they change more than others do (design/rank.md). Then more of both
+    sides: the half and the double, and the ends of the useful range.
+    """
+    near = [2, 4, 0, 1] if base in (0, 1) else [0, 1, base // 2, base * 2]
+    large = max(_MANY, abs(base) * _FACTOR)
+    return [*near, large, *([-large] if signed else [])]
+
+
+def _others(values: Iterable[int | float], base: int | float) -> list[Value]:
+    return [value for value in dict.fromkeys(values) if value != base]

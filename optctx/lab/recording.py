@@ -9,9 +9,6 @@ import msgspec
 from optctx import OptionContext, Read, Unread, record
 from optctx.compiling import Job, compile_unchecked, why_passes_skip
 from optctx.errors import OptctxError
-from optctx.process import NOT_RUN
-
-_NOT_RUN = "what reads it did not run"
 
 
 class Recorded(msgspec.Struct, frozen=True):
@@ -33,14 +30,6 @@ def recorded(_: object, job: Job) -> Recorded:
     if result.error is not None:
         raise OptctxError(result.error)
     skipped = why_passes_skip(job)
-    unread = log.unread
-    if skipped:  # said once for the file, and no pass of the pipeline would have helped
-        unread = [replace(each, cause=_said_once(each.cause)) for each in unread]
-    elif unread:
+    if log.unread and not skipped:
         skipped = why_passes_skip(job, partly=True)
-    return Recorded(tuple(log.reads.values()), tuple(unread), skipped)
-
-
-def _said_once(cause: str) -> str:
-    """Leave out of a cause what is said for the whole file."""
-    return cause.replace(NOT_RUN, _NOT_RUN)
+    return Recorded(tuple(log.reads.values()), tuple(log.unread), skipped)

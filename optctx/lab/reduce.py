@@ -6,17 +6,19 @@ import re
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
+from typing import cast
 
-from optctx import registry
+from optctx import OptionContext, registry
 from optctx.children.death import End
 from optctx.compiling import FreshProcess, Job, Result
 from optctx.compiling.facts import INTEGER_RANGES, arguments
 from optctx.errors import Interrupted, OptctxError
 from optctx.lab.outcome import Limits
 from optctx.lab.program import Program
+from optctx.process import option_name
 
 _NEAR = 4  # distances from the registered value to try one by one
 HANGS = 10  # times its limit for which a compilation has to run until it counts as a hang
@@ -46,7 +48,7 @@ class Failure:
 @dataclass(frozen=True)
 class Reduced:
     """`job`: with the fewest options. `failure`: how it fails; None where another property is kept.
-    `given`: options that there were. `compilations`: that it took.
+    `given`: options that there were. `compilations`: different ones that it took.
     """
 
     job: Job
@@ -100,18 +102,16 @@ def reduce_options(
         OptctxError: The job does not fail, or has an option or a value that LLVM refuses.
         Interrupted: Ctrl-C. Its `partial` is what was found so far.
     """
-    given = arguments(job.options, job.image)
+    job = replace(job, options=arguments(job.options, job.image))
     with ExitStack() as stack:
         # Left in this order, tries that wait are answered at once: nothing goes on after Ctrl-C.
         pool = stack.enter_context(ThreadPoolExecutor(limits.at_once))
-        own = _Property(replace(job, options=given), keeps, limits, stack)
-        search = _Search(pool, job, own.holds, progress, own.words, job.options, values)
+        search = _Search(pool, job, _Property(job, keeps, limits, stack), progress, values)
         try:
-            options = search.run(given)
+            search.run()
         except KeyboardInterrupt:
-            best = replace(job, options=search.best)
-            raise Interrupted(Reduced(best, own.failure, len(given), own.compiled)) from None
-        return Reduced(replace(job, options=options), own.failure, len(given), own.compiled)
+            raise Interrupted(search.reduced) from None
+        return search.reduced
 
 
 class _Property:
@@ -126,7 +126,6 @@ class _Property:
     def __init__(
         self, whole: Job, keeps: Callable[[Job], bool] | str | None, limits: Limits, stack: ExitStack
     ) -> None:
-        self._tried: list[Job] = []  # grown on several threads
         self._fresh = stack.enter_context(FreshProcess(timeout=limits.seconds(), memory=limits.memory))
         self._seconds, self._times = limits.seconds(), 1
         if callable(keeps):
@@ -136,7 +135,8 @@ class _Property:
             self.words, self.holds = "keep the property", self._exits_well
             self._program = stack.enter_context(Program(keeps))
         bare = self._fresh.compile(replace(whole, options=()))
-        self._seconds, without = limits.seconds(bare.seconds), failure_of(bare)
+        failure_of(bare)  # raises
+        self._seconds = limits.seconds(bare.seconds)
         if keeps is not None:
             return
         self.holds = self._fails
@@ -145,15 +145,8 @@ class _Property:
             self._times = HANGS
             late = f"it takes longer than {self._seconds:g} s, but not {HANGS} times as long"
             self.words = f"hang: {late}; give a longer timeout"
-        elif without is not None and without.state == "failed" and without.is_like(self.failure):
-            raise OptctxError(without.words)
-
-    @property
-    def compiled(self) -> int:
-        return len(self._tried)
 
     def _compiled(self, job: Job) -> Result:
-        self._tried.append(job)
         return self._fresh.compile(job, timeout=self._times * self._seconds)
 
     def _fails(self, job: Job) -> bool:
@@ -169,34 +162,37 @@ class _Property:
 class _Search:
     """Tries smaller options of one job, several at a time.
 
-    `best`: the smallest so far that have the property. `words`: what having it is, for an error.
-    `values`: whether integers are moved. `known`: options that were tried, and whether they have it.
+    `values`: whether integers are moved. `best`: the smallest so far that have the property. `known`: options
+    that were tried, and whether they have it.
     """
 
     pool: ThreadPoolExecutor
     job: Job
-    test: Callable[[Job], bool]
+    own: _Property
     progress: Callable[[str], object]
-    words: str
-    best: Options
-    values: bool = True
-    known: dict[Options, bool] = field(default_factory=dict)
+    values: bool
 
-    def run(self, given: Options) -> Options:
-        """The fewest options with the smallest values: none of them can be left out."""
-        if self._first([given]) is None:
-            raise OptctxError(
-                f"nothing to reduce: the compilation with {' '.join(given) or 'no options'} does not "
-                f"{self.words}"
-            )
-        if self._first([()]) is not None:
-            return ()
+    def __post_init__(self) -> None:
+        self.best = self.job.options
+        self.known: dict[Options, bool] = {}
+
+    @property
+    def reduced(self) -> Reduced:
+        """What is found so far."""
+        best = replace(self.job, options=self.best)
+        return Reduced(best, self.own.failure, len(self.job.options), len(self.known))
+
+    def run(self) -> None:
+        """Find the fewest options with the smallest values: none of them can be left out."""
+        if self._first([self.best]) is None:
+            words = " ".join(self.best) or "no options"
+            raise OptctxError(f"nothing to reduce: the compilation with {words} does not {self.own.words}")
         before: Options = ()
-        options = given
-        while before != options:  # another value may make an option needless
-            before, options = options, self._fewest(options)
-            options = self._nearest(options) if self.values else options
-        return options
+        self._first([()])
+        while before != self.best:  # another value may make an option needless
+            before = self.best
+            options = self._fewest(before)
+            self.best = self._nearest(options) if self.values else options
 
     def _fewest(self, options: Options) -> Options:
         """Delta debugging: leave out halves, quarters, ... until no single option can be left out."""
@@ -212,14 +208,14 @@ class _Search:
         return options
 
     def _nearest(self, options: Options) -> Options:
-        """Move every integer as near to its registered value as bisection finds."""
+        """Move every integer that a context can hold as near to its registered value as bisection finds."""
         for place, argument in enumerate(options):
-            name, _, text = argument.lstrip("-").partition("=")
-            option = registry(self.job.image)[name]
-            value = _integer(text) if option.type in INTEGER_RANGES else None
-            if value is not None and isinstance(option.default, int):
-                near = partial(_with_value, options, place, name, option.default)
-                options = near(self._bisected(near, value - option.default))
+            option = registry(self.job.image)[option_name(argument)]
+            if option.type in INTEGER_RANGES and option.scope != "process":
+                default = cast("int", option.default)
+                value = OptionContext.from_args([argument], image=self.job.image)[option.name]
+                near = partial(_with_value, options, place, option.name, default)
+                options = near(self._bisected(near, cast("int", value) - default))
         return options
 
     def _bisected(self, near: Callable[[int], Options], distance: int) -> int:
@@ -241,7 +237,7 @@ class _Search:
     def _first(self, tries: Sequence[Options]) -> Options | None:
         """The first options that have the property, or None."""
         new = [each for each in dict.fromkeys(tries) if each not in self.known]
-        answers = self.pool.map(self.test, [replace(self.job, options=each) for each in new])
+        answers = self.pool.map(self.own.holds, [replace(self.job, options=each) for each in new])
         for each in tries:
             if each not in self.known:
                 self.known[each] = next(answers)
@@ -249,14 +245,6 @@ class _Search:
                 self.best = each
                 self.progress(" ".join(each) or "no options")
                 return each
-        return None
-
-
-def _integer(text: str) -> int | None:
-    """The number that LLVM reads: octal after a 0. None for other text, which LLVM may refuse only later."""
-    try:
-        return int(re.sub(r"^(-?)0(?=\d)", r"\g<1>0o", text), 0)
-    except ValueError:
         return None
 
 

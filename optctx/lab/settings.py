@@ -7,6 +7,7 @@ parameters from it, and the site its tables.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import dataclasses
 from collections.abc import Callable, Collection
 from typing import Any, TypeVar
@@ -22,39 +23,34 @@ def setting(
     default: Any,
     help: str,
     *,
-    flag: str = "",
-    short: str = "",
-    positional: bool = False,
-    several: bool = False,
-    options: bool = False,
+    flags: str = "",
     read: Callable[[Any], Any] | None = None,
     **more: Any,
 ) -> Any:
     """A field of a record of settings. `help` may name the default as %(default)s.
 
+    An option whose default is a tuple can be repeated; one whose default is False is a flag without a value.
+
     Args:
-        flag: The option on the command line, "--name" of the field by default.
-        positional: It stands on the command line without a flag.
-        several: The option can be repeated, and the field is a tuple.
-        options: Its value is options of LLVM or of clang, which begin with a dash.
+        flags: The option on the command line, "--name" of the field by default, or "-n --name".
         read: Makes the value of the text on a command line, and judges one that Python gives (`checked`). It
-            raises UnfitError. Without it the field is a text, or a flag without a value where it is False.
-        more: For argparse: `metavar`, `choices`, `nargs`.
+            raises UnfitError. Without it the field is a text.
+        more: For argparse: `metavar`, `choices`, `nargs`, `required`.
     """
-    given: dict[str, Any] = {"help": help, "type": read, **more}
+    given: dict[str, Any] = {"help": help, "default": default, **more}
+    if read is not None:
+        given["type"] = read
     if default is False:
-        given = {"help": help, "action": "store_true"}
-    if default is not dataclasses.MISSING:
-        given["default"] = default
-    if several:
+        given["action"] = "store_true"
+    if default == ():
         given |= {"action": "append", "default": []}
-    metadata = {"given": given, "flag": flag, "short": short, "positional": positional, "options": options}
-    return dataclasses.field(default=default, metadata=metadata)
+    return dataclasses.field(default=default, metadata={"given": given, "flags": flags.split()})
 
 
-def argument(help: str, default: Any = dataclasses.MISSING, **more: Any) -> Any:
-    """A field that stands on the command line without a flag. `more`: as for `setting`."""
-    return setting(default, help, positional=True, **more)
+def argument(help: str, **more: Any) -> Any:
+    """A field that stands on the command line without a flag. `more`: for argparse."""
+    default = more.get("default", dataclasses.MISSING)
+    return dataclasses.field(default=default, metadata={"given": {"help": help, **more}})
 
 
 def group(record: type, *leave_out: str) -> Any:
@@ -66,24 +62,22 @@ class UnfitError(OptctxError, argparse.ArgumentTypeError):
     """A value is not one that a setting takes: argparse names the flag before the message."""
 
 
-def _number(kind: type[N], value: Any, fits: Callable[[N], bool], words: str) -> N:
-    try:
+def _number(kind: type[N], value: Any, words: str) -> N:
+    with contextlib.suppress(TypeError, ValueError, OverflowError):
         found = kind(value)
-        if fits(found) and (isinstance(value, str) or found == value):
+        if 0 < found <= _MOST and (isinstance(value, str) or found == value):
             return found
-    except (TypeError, ValueError, OverflowError):
-        pass
     raise UnfitError(f"expected {words}, found {shown(value)}")
 
 
 def positive(value: Any) -> int:
     """Read a whole number above 0, from a command line or from Python. Raises UnfitError."""
-    return _number(int, value, lambda found: 0 < found <= _MOST, "a whole number, 1 or more")
+    return _number(int, value, "a whole number, 1 or more")
 
 
 def seconds(value: Any) -> float:
     """Read seconds above 0, from a command line or from Python. Raises UnfitError."""
-    return _number(float, value, lambda found: 0 < found <= _MOST, "seconds above 0, such as 2.5")
+    return _number(float, value, "seconds above 0, such as 2.5")
 
 
 def add_flags(parser: argparse.ArgumentParser, record: type, leave_out: Collection[str] = ()) -> None:
@@ -95,16 +89,11 @@ def add_flags(parser: argparse.ArgumentParser, record: type, leave_out: Collecti
         if "group" in about:
             add_flags(parser, *about["group"])
         elif about and field.name not in leave_out:
-            names, given = [field.name], dict(about["given"])
-            if not about["positional"]:
-                names = [
-                    *filter(None, [about["short"]]),
-                    about["flag"] or f"--{field.name.replace('_', '-')}",
-                ]
-                given["dest"] = field.name
-            given = {key: each for key, each in given.items() if each is not None}
-            added = place.add_argument(*names, **given)
-            added.options = about["options"]  # type: ignore[attr-defined]  # for the parser
+            names, given = [field.name], about["given"]
+            if "flags" in about:
+                names = about["flags"] or [f"--{field.name.replace('_', '-')}"]
+                given = {"dest": field.name, **given}
+            place.add_argument(*names, **given)
 
 
 def taken(arguments: argparse.Namespace, record: type[R]) -> R:
@@ -119,10 +108,9 @@ def taken(arguments: argparse.Namespace, record: type[R]) -> R:
     return record(**given)
 
 
-def checked(record: R) -> R:
-    """The record itself. Raises OptctxError for a value that its setting refuses."""
+def checked(record: object) -> None:
+    """Raise OptctxError for a value that its setting refuses."""
     for field in dataclasses.fields(record):  # type: ignore[arg-type]
         read, value = field.metadata.get("given", {}).get("type"), getattr(record, field.name)
         if read is not None and value is not None:
             read(value)
-    return record

@@ -104,21 +104,17 @@ class Space:
     def of(cls, dimensions: Sequence[Dimension], image: Image | None = None) -> Space:
         """Check the dimensions against the options of an LLVM, by default llvmlite's.
 
-        Raises OptctxError for a name that stands twice, a range for an option that is no number, and as
+        Raises OptctxError for an option that stands twice, a range for an option that is no number, and as
         OptionContext does for options and values.
         """
-        names = [each.name for each in dimensions]
-        for name in names:
-            if names.count(name) > 1:
-                raise OptctxError(f"option {shown(name)} is set twice; write all its values in one --try")
         targets: dict[str, str] = {}
         for each in dimensions:
             _check(each, image)
             target = registry(image)[each.name].alias_of or each.name
-            if targets.setdefault(target, each.name) != each.name:
-                raise OptctxError(
-                    f"{targets[target]!r} and {each.name!r} are the same option; take one of them out"
-                )
+            if target in targets:
+                both = f"{shown(targets[target])} and {shown(each.name)}"
+                raise OptctxError(f"{both} are the same option; write all its values in one --try")
+            targets[target] = each.name
         return cls(tuple(dimensions))
 
     @property
@@ -150,8 +146,6 @@ def parse_space(settings: Sequence[str], image: Image | None = None) -> Space:
 
     `image`: of which LLVM. Raises OptctxError for a text that cannot be read, and as `Space.of` does.
     """
-    if isinstance(settings, str):
-        raise OptctxError(f"expected a list of texts, such as [{settings!r}], found one text")
     return Space.of([parse_dimension(setting, image) for setting in settings], image)
 
 

@@ -92,13 +92,10 @@ def trial_table(trials: Sequence[Trial], base: Trial | None, goal: Goal) -> Tabl
     return table_of([*above, *trials], columns, right=right, ruled=True)
 
 
-def best_text(trials: Sequence[Trial], goal: Goal, options: Mapping[str, str], *notes: str) -> str:
-    """Say what is best by a goal: options, and notes on them. `trials`: of which it may tie with others."""
-    settings, words = settings_text(options) or "no options", ", ".join(filter(None, notes))
-    best = goal.best_of(trials)
-    ties = sum(trial.figure == best.figure for trial in trials) if best is not None else 0
-    words += f"{'; ' if words else ''}{ties} trials tie" if ties > 1 and not goal.confirmed else ""
-    return f"by {goal.name}: {settings}{words and f' ({words})'}"
+def best_text(goal: Goal, options: Mapping[str, str], *notes: str) -> str:
+    """Say what is best by a goal: options, and notes on them."""
+    words = ", ".join(filter(None, notes))
+    return f"by {goal.name}: {settings_text(options) or 'no options'}{words and f' ({words})'}"
 
 
 def change_text(trial: Trial, base: Trial | None) -> str:

@@ -23,7 +23,7 @@ from optctx.reads.readers import reader_index
 from optctx.values.layers import HasLayers, Layers
 from optctx.values.overrides import Override
 
-NOT_RUN = (
+_NOT_RUN = (
     "what reads it did not run (a pass is not in the pipeline, has nothing to do, or skips optnone functions)"
 )
 _IDLE = (
@@ -40,7 +40,7 @@ def why_unread(option: RegisteredOption, idle: bool) -> str:
     if idle:
         return _IDLE
     more = " and others" if len(option.readers) > _SHOWN else ""
-    return f"{NOT_RUN}: {', '.join(map(demangle, option.readers[:_SHOWN]))}{more}"
+    return f"{_NOT_RUN}: {', '.join(map(demangle, option.readers[:_SHOWN]))}{more}"
 
 
 UnreadMode = Literal["ignore", "warn", "error"]

@@ -18,13 +18,7 @@ from typing import Any, TextIO
 
 import msgspec
 from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    Progress,
-    TextColumn,
-    TimeRemainingColumn,
-)
+from rich.progress import MofNCompleteColumn, Progress
 from rich.text import Text
 
 from optctx.children.death import printed_to
@@ -114,16 +108,14 @@ def progress_bar(what: str = "compiling") -> Iterator[Callable[[int | None], Non
         yield lambda total: None
         return
     with Progress(
-        TextColumn(what, markup=False),
-        BarColumn(),
+        *Progress.get_default_columns(),
         MofNCompleteColumn(),
-        TimeRemainingColumn(),
         console=console,
         transient=True,
         redirect_stdout=False,  # rich would act on the escapes in what is printed until then
         redirect_stderr=False,
     ) as shown:
-        task = shown.add_task("", total=None)
+        task = shown.add_task(what, total=None)
         yield lambda total: shown.update(task, total=total, advance=1)
 
 

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any, ClassVar
 
 from optctx import OptionContext
 from optctx.compiling import Image, Job, image_of
-from optctx.errors import OptctxError, UntrustedOptionError, shown
 from optctx.lab.command.inputs import read_input
 from optctx.lab.llc import target_of
 from optctx.lab.settings import argument, setting
@@ -47,7 +44,6 @@ class Input:
         "the target, as llc takes it: '-mtriple=aarch64-linux-gnu -mcpu=native -mattr=+avx2 -O3 "
         "-relocation-model=static -code-model=large' (this machine's, a generic processor, -O2, pic)",
         metavar="'ARGS'",
-        options=True,
     )
     clang: str = setting("clang", "what compiles C and C++, with its options", metavar="'PROGRAM ARGS'")
     llvm: str = llvm()
@@ -58,9 +54,11 @@ class Input:
         return image_of(self.llvm)
 
     def under(self, base: Base) -> Input:
-        """The same with the pipeline of the file of `--load`, if `--passes` names none."""
-        found = None if self.passes else base.pipeline()
-        return self if found is None else replace(self, passes=found)
+        """The same with the pipeline of the file of `--load`, if it has one and `--passes` names none."""
+        if self.passes or base.load is None:
+            return self
+        found = read_toml(base.load, _MOST_BYTES).get("passes")
+        return replace(self, passes=found) if isinstance(found, str) else self
 
     def target(self) -> Job:
         """The job without a module. Raises OptctxError for what cannot be read."""
@@ -80,10 +78,8 @@ class Base:
     settings: tuple[str, ...] = setting(
         (),
         "an LLVM option of every compilation; NAME alone for a flag; repeat for more",
-        flag="--set",
+        flags="--set",
         metavar="NAME=VALUE",
-        several=True,
-        options=True,
     )
     load: str | None = setting(
         None,
@@ -94,38 +90,12 @@ class Base:
     def context(self, image: Image | None = None) -> OptionContext:
         """The context. `image`: of which LLVM.
 
-        Raises OptctxError for an option or a value that this LLVM does not have, for one that is set twice,
-        and for a file that cannot be used.
+        Raises OptctxError for an option or a value that this LLVM does not have, and for a file that cannot
+        be used.
         """
-        read = partial(OptionContext.from_args, image=image)
-        words, loaded = self._words(read), []
-        if self.load is not None:
-            try:
-                loaded = OptionContext.load(self.load, image=image).args()
-            except UntrustedOptionError as error:
-                why = str(error).partition("; leave it out")[0]
-                raise OptctxError(f"{why}; leave it out of the file, or give it with --set") from None
-        return read([*loaded, *words.values()])  # the last one counts
-
-    def pipeline(self) -> str | None:
-        """The pipeline in the file of `--load`, if it has one. Raises OptctxError for another file."""
-        found = None if self.load is None else read_toml(self.load, _MOST_BYTES).get("passes")
-        return found if isinstance(found, str) else None
-
-    def _words(self, read: Callable[[list[str]], OptionContext]) -> dict[str, str]:
-        """Name -> the argument as `opt` takes it, from NAME=VALUE, -NAME=VALUE and NAME."""
-        words: dict[str, str] = {}
-        for text in self.settings:
-            name, equals, value = text.partition("=")
-            name = name.strip().lstrip("-")
-            if not name:
-                raise OptctxError(f"expected NAME=VALUE, such as unroll-count=4, found {shown(text)}")
-            if name in words:
-                raise OptctxError(f"option {shown(name)} is set twice; take one --set out")
-            words[name] = f"-{name}{equals}{value.strip()}"
-            if not equals:  # the next word is no value of this one
-                read([words[name]])
-        return words
+        loaded = [] if self.load is None else OptionContext.load(self.load, image=image).args()
+        words = [f"-{each.strip().lstrip('-')}" for each in self.settings]
+        return OptionContext.from_args([*loaded, *words], image=image)  # the last one counts
 
 
 @dataclass(frozen=True)
@@ -137,10 +107,8 @@ class Try:
         (),
         "values to try: a,b,c | 1..16 | 1..1024:log | 0..64:step=8; 'default' leaves the option alone, NAME "
         "alone tries a flag; repeat for more options",
-        flag="--try",
+        flags="--try",
         metavar="NAME=VALUES",
-        several=True,
-        options=True,
     )
 
 

@@ -35,50 +35,40 @@ def read_input(path: str, target: Job, clang: str = "clang") -> str | bytes:
     return module
 
 
-def read_file(path: str, expected: str = "LLVM IR", most: int | None = None) -> bytes:
+def read_file(path: str, expected: str) -> bytes:
     """Read a file, which may be a pipe; "-" is standard input. Raises OptctxError if it cannot be read, or is
     empty.
 
-    `expected`: what it should contain, for the message. `most`: bytes; one that has more is refused, too.
+    `expected`: what it should contain, for the message.
     """
     try:
         with open(0 if path == "-" else path, "rb", closefd=path != "-") as file:
-            data = file.read() if most is None else file.read(most + 1)
+            data = file.read()
     except OSError as error:
         raise OptctxError(f"cannot read {path}: {error.strerror}") from None
-    if most is not None and len(data) > most:
-        raise OptctxError(f"cannot use {path}: expected {expected} of at most {most:,} bytes, found more")
     if not data.strip():
         raise OptctxError(f"cannot use {path}: expected {expected}, found nothing")
     return data
 
 
-def note_skipped(file: str, job: Job, *, partly: bool = False) -> bool:
-    """Note that passes skip functions of a file, as `why_passes_skip` says. Return whether they do.
-
-    LLVM has read the file before, in a fresh process.
-    """
-    if why := why_passes_skip(job, partly=partly):
+def note_skipped(file: str, job: Job) -> None:
+    """Note that passes skip the functions of a file, which LLVM has read before in a fresh process."""
+    if why := why_passes_skip(job):
         complain(f"{file}: {why}")
-    return bool(why)
 
 
 def clang_words(clang: str) -> tuple[str, ...]:
     """The program, and its options. Raises OptctxError."""
     try:
-        words = tuple(shlex.split(clang))
+        return tuple(shlex.split(clang)) or ("clang",)
     except ValueError as error:
         raise OptctxError(f"cannot use --clang {shown(clang)}: {error}") from None
-    if not words:
-        raise OptctxError("cannot use --clang: expected a program, found nothing")
-    return words
 
 
 def _compile(path: str, target: Job, clang: str) -> bytes:
     """Compile a source file to bitcode, without optimisation."""
     from optctx.lab.repeat import Source, front_words
 
-    read_file(path, "C or C++")  # raises if it cannot be read; clang's error would name clang
     words = clang_words(clang)
     if shutil.which(words[0]) is None:
         raise OptctxError(
@@ -89,11 +79,6 @@ def _compile(path: str, target: Job, clang: str) -> bytes:
     done = subprocess.run(front_words(source, "-"), stdin=subprocess.DEVNULL, capture_output=True)
     if done.returncode:
         raise OptctxError(f"cannot compile {path}: clang says: {_first_error(done.stderr)}")
-    if not done.stdout.strip():  # LLVM would take that for an empty module
-        raise OptctxError(
-            f"cannot compile {path}: clang gave no module; take out of --clang what keeps it from that, "
-            "such as -fsyntax-only"
-        )
     return done.stdout
 
 

@@ -13,14 +13,14 @@ import sys
 import textwrap
 import threading
 import time
-from collections.abc import Callable, Container, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from types import FrameType, ModuleType
 from typing import Any
 
 from optctx import __version__
 from optctx.errors import OptctxError, ProcessWideOptionError
 from optctx.lab.command.console import apart, complain, flush, reserve_descriptors
-from optctx.lab.command.parser import Parser, unknown_arguments
+from optctx.lab.command.parser import Parser
 from optctx.lab.settings import add_flags, taken
 
 # In the order of the help. What a command takes and does is in a module with its name (see `_add_command`).
@@ -35,6 +35,7 @@ COMMANDS = {
     "reduce": "find the fewest options under which a compilation still fails",
 }
 
+_OF_OPTIONS = ("--set", "--try", "--against", "--llc")  # whose values are options of LLVM's
 _LLVM_OPTION = re.compile(r"-[\w]{2}")
 _ONE = 1.0  # seconds in which further signals are one with the first: `timeout` sends two
 _AGAIN = 0.005  # seconds after which an exception that was swallowed comes again
@@ -156,25 +157,17 @@ def _run(argv: Sequence[str] | None) -> int:
 
 
 def parse(argv: Sequence[str]) -> argparse.Namespace:
-    """Parse the arguments.
-
-    Raises OptctxError for arguments that the command does not have.
-    """
+    """Parse the arguments. Raises OptctxError for arguments that the command does not have."""
     argv = list(argv) or ["--help"]
-    parser, commands = make_parser(argv[0])
-    if argv[0] in COMMANDS:
-        argv = [*_joined(argv, commands.choices[argv[0]].of_options)]
-    arguments, unknown = parser.parse_known_args(argv)
-    if unknown:
-        raise unknown_arguments(commands.choices.get(argv[0], parser), unknown)
-    return arguments
+    parser, _ = make_parser(argv[0])
+    return parser.parse_args([*_joined(argv)])
 
 
-def _joined(argv: Sequence[str], flags: Container[str]) -> Iterator[str]:
-    """Join each LLVM option to the one of `flags` before it: argparse would take it for a flag itself."""
+def _joined(argv: Sequence[str]) -> Iterator[str]:
+    """Join each LLVM option to the flag before it: argparse would take it for a flag itself."""
     words = iter(argv)
     for word in words:
-        if word in flags and (value := next(words, None)) is not None:
+        if word in _OF_OPTIONS and (value := next(words, None)) is not None:
             yield from (f"{word}={value}",) if _LLVM_OPTION.match(value) else (word, value)
         else:
             yield word

@@ -32,7 +32,6 @@ from optctx.lab.tables import Table
 from optctx.wording import did_you_mean, nearest
 
 _COMPARED = ("type", "default", "choices", "alias_of", "storage", "scope", "read_by")
-MOST_BYTES = 64 << 20  # of a file
 
 
 @dataclass(frozen=True)
@@ -40,7 +39,7 @@ class Arguments:
     """What `optctx options` takes."""
 
     name: str = argument(
-        "an option's name, a part of one, or a glob such as 'unroll-*' (every option)", "", nargs="?"
+        "an option's name, a part of one, or a glob such as 'unroll-*' (every option)", default="", nargs="?"
     )
     read_by: str | None = setting(
         None, "only those that functions with this in their name read", metavar="FUNCTION"
@@ -48,7 +47,7 @@ class Arguments:
     old: str | None = setting(
         None,
         "show what changed since another LLVM, whose options --format json wrote",
-        flag="--against",
+        flags="--against",
         metavar="FILE",
     )
     llvm: str = llvm()
@@ -58,8 +57,7 @@ class Arguments:
 def run(given: Arguments) -> None:
     """Print the options that match, in order of name, or what changed. Raises OptctxError if none matches."""
     if given.old is not None:
-        data = read_file(given.old, "LLVM's options as JSON", MOST_BYTES)
-        old = load_facts(data, given.old)
+        old = load_facts(read_file(given.old, "LLVM's options as JSON"), given.old)
         _print_difference(given.out.format, *_chosen(given, old, _facts(given.llvm)))
         return
     [chosen] = _chosen(given, _facts(given.llvm))

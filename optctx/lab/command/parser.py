@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import re
 import textwrap
-from collections.abc import Sequence
 from functools import partial
 from typing import Any, NoReturn
 
@@ -16,12 +15,8 @@ _INDENT = 28  # the most columns before the help of an argument
 _ARGUMENT = re.compile(r"argument (\S+): (.*)")
 
 
-class UsageError(OptctxError):
-    """The command line itself cannot be read."""
-
-
 class Parser(argparse.ArgumentParser):
-    """As argparse's parser, but errors raise UsageError, instead of printing the usage and exiting."""
+    """As argparse's parser, but errors raise OptctxError, instead of printing the usage and exiting."""
 
     def __init__(self, *, example: str = "", description: str | None = None, **more: Any) -> None:
         """`example`: lines for the end of the help text. Only `description` is wrapped."""
@@ -39,26 +34,13 @@ class Parser(argparse.ArgumentParser):
         """The arguments, in order. argparse has no public list."""
         return self._actions
 
-    @property
-    def of_options(self) -> set[str]:
-        """The flags whose values are options of LLVM or of clang."""
-        found = (each for each in self._actions if getattr(each, "options", False))
-        return {flag for each in found for flag in each.option_strings}
-
     def error(self, message: str) -> NoReturn:
-        """Raise UsageError with argparse's message, or a better one."""
+        """Raise OptctxError with argparse's message, or a better one."""
         if argument := _ARGUMENT.fullmatch(message):
             name, words = argument.groups()
             if words == "expected one argument":
-                raise UsageError(f"{name}: expected a value; write {name}=VALUE if it begins with '-'")
+                raise OptctxError(f"{name}: expected a value; write {name}=VALUE if it begins with '-'")
             message = f"{name}: {words}"
-        raise UsageError(f"{message}; see `{self.prog} --help`")
-
-
-def unknown_arguments(parser: Parser, unknown: Sequence[str]) -> UsageError:
-    """The error for arguments that a command does not have. `parser`: that of the command."""
-    words = f"`{parser.prog}` does not take {unknown[0]!r}"
-    if not unknown[0].startswith("-"):
-        return UsageError(f"{words}; put quotes around a value that has spaces")
-    settable = "; an option of LLVM is set by --set NAME=VALUE" if "--set" in parser.format_usage() else ""
-    return UsageError(f"{words}{settable}; see `{parser.prog} --help`")
+        if message.startswith("unrecognized arguments: -"):
+            message += "; an option of LLVM is set by --set NAME=VALUE"
+        raise OptctxError(f"{message}; see `{self.prog} --help`")

@@ -32,7 +32,6 @@ class Rank:
         (),
         "try only these (all that LLVM reads); repeat for more",
         metavar="GLOB",
-        several=True,
     )
     by: str = setting("size", "what to rank by: size, instructions or compile-time", metavar="GOAL")
     trials: int | None = setting(
@@ -114,9 +113,8 @@ def _dead(ranking: Ranking) -> Table:
 
 
 def _not_tried(ranking: Ranking) -> list[str]:
-    """One line for each reason, with the options, and one for each value that LLVM's parsers refused."""
+    """One line for each reason, with the options."""
     by_reason: dict[str, list[str]] = {}
     for each in ranking.not_tried:
         by_reason.setdefault(each.reason, []).append(each.option)
-    lines = [f"not tried, {reason}: {', '.join(names)}" for reason, names in by_reason.items()]
-    return [*lines, *(f"not tried: {words}" for words in ranking.refused)]
+    return [f"not tried, {reason}: {', '.join(names)}" for reason, names in by_reason.items()]

@@ -60,7 +60,7 @@ def run(given: Arguments) -> int:
     read = given.input.under(given.base)
     with given.base.context(read.image):
         job = read.job(given.file)
-        skipped = note_skipped(given.file, job)
+        note_skipped(given.file, job)
         lines: Counter[str] = Counter()
 
         def so_far(trials: Sequence[Trial]) -> str:
@@ -78,8 +78,6 @@ def run(given: Arguments) -> int:
                 on_trial=lambda trial, total: step(total),
             )
     print_trials(trials, out, goal, lines)
-    if not skipped and len({(trial.state, trial.digest) for trial in trials}) <= 1:
-        note_skipped(given.file, job, partly=True)
     if any(trial.agrees is False for trial in trials):
         return 1
     return 2 if any(trial.difference for trial in trials) else 0
@@ -106,5 +104,5 @@ def _summary(trials: Sequence[Trial], base: Trial | None, goal: Goal) -> list[st
     counts = [counted(len(trials), "combination"), counted(objects, "different object"), *ends_of(trials)]
     lines = [", ".join(counts)]
     if best is not None and len(trials) > 1:
-        lines.insert(0, f"best {best_text(trials, goal, best.options, change_text(best, base))}")
+        lines.insert(0, f"best {best_text(goal, best.options, change_text(best, base))}")
     return lines

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from optctx.errors import OptctxError
 from optctx.lab.command.console import partly, printed, say, show, status
 from optctx.lab.command.groups import Base, File, Input, Out
 from optctx.lab.outcome import Limits
@@ -27,8 +26,7 @@ class Arguments(File):
         (),
         "options on top of the base's, as opt takes them; repeat for more sets",
         metavar="'ARGS'",
-        several=True,
-        options=True,
+        required=True,
     )
     input: Input = group(Input)
     base: Base = group(Base)
@@ -42,8 +40,6 @@ def run(given: Arguments) -> int:
     base = given.base.context(given.input.image)
     job = given.input.under(given.base).job(given.file)
     kernel = given.measuring.kernel(given.file, job)
-    if not given.against:
-        raise OptctxError("nothing to compare: give options with --against '-unroll-count=4'")
 
     def so_far(found: Compared) -> str:
         _print(found, given.out.format)
@@ -63,7 +59,7 @@ def run(given: Arguments) -> int:
 
 
 def _print(found: Compared, form: str) -> None:
-    if printed(form, found.as_dict):
+    if printed(form, lambda: found):
         return
     show(found.table())
     say("", *_summary(found))

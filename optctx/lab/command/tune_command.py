@@ -23,14 +23,14 @@ from optctx.lab.command.inputs import clang_words, note_skipped
 from optctx.lab.outcome import Limits
 from optctx.lab.repeat import Source, lines_of, shown_lines
 from optctx.lab.settings import group, setting
-from optctx.lab.space import Space, overrides_of, parse_space
+from optctx.lab.space import Space, parse_space
 from optctx.lab.tables import best_text, change_text, ends_of, trial_table
 from optctx.lab.timing.bench import Measuring
 from optctx.lab.trial import FIGURES, direction_of
 from optctx.lab.tuning import Command, RunTime, Search, Tuned, propose, tune
-from optctx.lab.tuning.studies import kept_space, need_optuna
-from optctx.lab.tuning.tuning import INTERRUPTED
+from optctx.lab.tuning.studies import kept_space, named, need_optuna
 from optctx.outputs import hindrance
+from optctx.wording import counted
 
 _PROPOSED = 8  # options, where none is given
 _ROWS = 10  # of the table
@@ -88,8 +88,8 @@ def run(given: Arguments) -> None:
 
         def so_far(found: Tuned) -> str:
             print_found(found, out, source)
-            kept = f"; they are in {found.storage}: the same command goes on" if found.storage else ""
-            return f"{found.progress.removeprefix(INTERRUPTED)}{kept}"
+            place = given.own.storage
+            return f" after {_count(found)}{f'; the same command goes on in {named(place)}' if place else ''}"
 
         with partly(so_far), progress_bar("tuning") as step:
             found = tune(
@@ -102,12 +102,9 @@ def run(given: Arguments) -> None:
                 limits=given.limits,
                 on_trial=lambda trial, total: step(total),
             )
-    try:
-        print_found(found, out, source, best)
-    finally:  # also where standard output takes no more, as in `| head`
-        if best:
-            winner = overrides_of(found.fewest or {})
-            OptionContext(winner, image=image).save(best, passes=job.passes)
+    if best:  # first: standard output may take no more, as in `| head`
+        OptionContext(found.minimised or {}, image=image).save(best, passes=job.passes)
+    print_found(found, out, source, best)
 
 
 def _prepared(given: Arguments, read: Input) -> tuple[Job, Space, By]:
@@ -134,22 +131,19 @@ def _goal(given: Arguments) -> str:
     """The goal. By default it is the number of a command, or run time, if a command or a harness is named or
     the harness is beside the file; and size otherwise: nothing is called that no one has described.
 
-    Raises OptctxError for a name that is none, for the goal `command` without one, and for slow code.
+    Raises OptctxError for a name that is none, and for the goal `command` without one.
     """
     command = given.own.command
     default = "command" if command else "time" if given.measuring.wants_time(given.file) else "size"
     by = given.own.by or default
     name = by.partition(":")[0]
-    if name not in (*FIGURES, "time", "command"):
-        raise OptctxError(f"expected a goal of {', '.join(FIGURES)}, time, command, found {shown(name)}")
+    if by != "time" and name not in (*FIGURES, "command"):  # nothing searches for slow code
+        raise OptctxError(f"expected a goal of {', '.join(FIGURES)}, time, command, found {shown(by)}")
     if name == "command" and not command:
         words = "the goal 'command' needs a command that prints a number: --command 'PROGRAM {object}'"
         raise OptctxError(words)
-    if direction_of(by) == "maximise" and name == "time":
-        raise OptctxError(
-            "cannot search for slow code: only a shorter run time is a gain; write time without ':max'"
-        )
-    return name if name == "time" else by
+    direction_of(by)  # raises
+    return by
 
 
 def _proposed(job: Job, by: str, limits: Limits, seconds: float | None) -> Space:
@@ -171,8 +165,8 @@ def print_found(found: Tuned, out: Out, source: Source, saved: str | None = None
         return
     show(trial_table(found.ranked[:_ROWS], found.base, found.goal))
     say(*summary(found))
-    if found.finished and found.fewest is not None:
-        lines = lines_of(found.fewest, source)
+    if found.finished and found.minimised is not None:
+        lines = lines_of(found.minimised, source)
         say(*shown_lines(lines))
         if lines["numba"]:
             say(f"Numba: {lines['numba']}")
@@ -180,18 +174,24 @@ def print_found(found: Tuned, out: Out, source: Source, saved: str | None = None
         say(f"{where}, for --load")
 
 
+def _count(found: Tuned) -> str:
+    """How many trials there are, and of how many if it is not finished: "8 of 12 trials"."""
+    count = len(found.trials)
+    if found.finished or found.total is None:
+        return counted(count, "trial")
+    return f"{count} of {counted(found.total, 'trial')}"
+
+
 def summary(found: Tuned) -> list[str]:
     """Lines that say what is best, how the trials ended, and why the search did."""
-    counts = [found.progress, *ends_of(found.trials)]
+    counts = [_count(found), *ends_of(found.trials)]
     if (rows := len(found.ranked)) > _ROWS:
         counts.append(f"{_ROWS} of {rows} rows shown")
-    why = ""
-    if found.finished:
-        why = f"; ended after {found.ended}" if found.ended[0].isdigit() else f"; ended: {found.ended}"
     checked, refuted = found.confirmation, []
     if checked is not None and not checked["gain"]:
         refuted = [f"trial {checked['trial']}: {checked['text']}"]
-    return [_best_line(found), *refuted, f"{', '.join(counts)}{why}"]
+    why = f"ended: {found.ended}" if found.finished else "not finished"
+    return [_best_line(found), *refuted, f"{', '.join(counts)}; {why}"]
 
 
 def _best_line(found: Tuned) -> str:
@@ -207,4 +207,4 @@ def _best_line(found: Tuned) -> str:
         checked = found.confirmation if found.best is not None else None
         notes = [*notes, "not confirmed"] if checked is None else [checked["text"]]
     options = best.options if found.minimised is None else found.minimised
-    return f"best{so_far} {best_text(found.trials, goal, options, *notes)}"
+    return f"best{so_far} {best_text(goal, options, *notes)}"

@@ -1,13 +1,12 @@
 """Run time of compiled code, measured honestly; outputs compared."""
 
-from optctx.lab.timing.bench import Bench, Confirmation, Interval, Measurement, Timing, harness_of
+from optctx.lab.timing.bench import Bench, Interval, Measurement, Timing, harness_of
 from optctx.lab.timing.compare import Compared, Row, compare_settings
 from optctx.lab.timing.kernel import Harness, Kernel, find_kernel
 
 __all__ = [
     "Bench",
     "Compared",
-    "Confirmation",
     "Harness",
     "Interval",
     "Kernel",

@@ -3,41 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, replace
-from typing import Any
+from dataclasses import dataclass, replace
 
-from optctx.compiling import FreshProcess, Image, Job, Result
+from optctx.compiling import FreshProcess, Job, Result
 from optctx.compiling.facts import arguments
 from optctx.errors import Interrupted, OptctxError
 from optctx.lab.outcome import Limits
 from optctx.lab.reduce import failure_of
 from optctx.lab.tables import Table, time_unit
-from optctx.lab.timing.bench import Bench, Confirmation, Interval, Timing, is_gain
+from optctx.lab.timing.bench import Bench, Interval, Timing, is_gain
 from optctx.lab.timing.kernel import Kernel
 
 
 @dataclass(frozen=True)
 class Row:
     """One set of options. `verdict`: what it comes to, in a few words. `timing`: of the measurement beside
-    the base; an object that is the base's is not timed again. `confirmation`: the second measurement, of a
-    row that was faster.
+    the base; an object that is the base's is not timed again. `second`: of a row that was faster, measured
+    once more. `gain`: it is faster than the base, beyond doubt in both.
     """
 
     options: tuple[str, ...]
     verdict: str
     timing: Timing
-    confirmation: Confirmation | None = None
-
-    @property
-    def gain(self) -> bool:
-        """Whether it is faster than the base, beyond doubt in both measurements."""
-        return self.confirmation is not None and self.confirmation.gain
+    second: Timing | None = None
+    gain: bool = False
 
     @property
     def ratio(self) -> Interval | None:
         """How many times as fast as the base: of the second measurement, if there is one."""
-        second = self.confirmation.second if self.confirmation is not None else None
-        return second or self.timing.ratio
+        return (self.second and self.second.ratio) or self.timing.ratio
 
 
 @dataclass(frozen=True)
@@ -67,11 +61,6 @@ class Compared:
         right = ["times as fast", "one call"]
         return Table(["", *right, "options"], [base, *rows], right=right)
 
-    def as_dict(self) -> dict[str, Any]:
-        """For JSON."""
-        rows = [{**asdict(row), "gain": row.gain} for row in self.rows]
-        return {**asdict(self), "rows": rows}
-
 
 def compare_settings(
     job: Job,
@@ -95,11 +84,11 @@ def compare_settings(
         progress: Is told what is under way.
 
     Nothing reaches this process or its options. Raises Interrupted, with what was measured so far, after
-    Ctrl-C once the first measurement is done; OptctxError if the base cannot be compiled or run, for
-    options that LLVM does not know, and for a set that says nothing else than the base.
+    Ctrl-C once the first measurement is done; OptctxError if the base cannot be compiled or run, and for
+    options that LLVM does not know.
     """
     own = arguments(base, job.image)
-    sets = [_more(own, each, job.image) for each in against]
+    sets = [arguments([*own, *arguments(each, job.image)], job.image) for each in against]
     progress("compiling")
     with FreshProcess(timeout=limits.seconds(), memory=limits.memory) as fresh:
         plain = fresh.compile(replace(job, options=own, emit="object"))
@@ -124,8 +113,9 @@ def compare_settings(
             place = int(name)
             progress(f"confirming {' '.join(sets[place])}")
             again = bench.confirm(candidates[name])
-            verdict = "faster, confirmed" if again.gain else "faster once, not confirmed"
-            rows[place] = replace(rows[place], verdict=verdict, confirmation=again)
+            second, gain = again.candidates["candidate"], bool(again.faster())
+            verdict = "faster, confirmed" if gain else "faster once, not confirmed"
+            rows[place] = replace(rows[place], verdict=verdict, second=second, gain=gain)
     except KeyboardInterrupt:
         raise Interrupted(Compared(own, found.seconds, found.noise, tuple(rows))) from None
     return Compared(own, found.seconds, found.noise, tuple(rows))
@@ -148,17 +138,6 @@ def _shown(seconds: Interval | None) -> str:
         return ""
     size, unit = time_unit(seconds.middle)
     return f"{seconds.middle / size:.4g} {unit} ({seconds.low / size:.4g} to {seconds.high / size:.4g})"
-
-
-def _more(base: tuple[str, ...], against: str | Sequence[str], image: Image | None) -> tuple[str, ...]:
-    own = arguments(against, image)
-    both = arguments([*base, *own], image)
-    if sorted(both) == sorted(base):
-        given = against if isinstance(against, str) else " ".join(against)
-        raise OptctxError(
-            f"nothing to compare: {given!r} says what the base says already; give another value or option"
-        )
-    return both
 
 
 def _untimed(answer: Result) -> Timing:

@@ -97,7 +97,8 @@ def find_kernel(job: Job, harness: Harness, file: str) -> Kernel:
     """
     text = check_readable(job.ir, job.triple, job.llvm, emit="ir")
     functions = {each.name: each for each in map(_function, _DEFINITION.findall(text))}
-    names = [harness.entry] if harness.entry else [each.name for each in functions.values() if each.visible]
+    seen = (name for name, each in functions.items() if {"internal", "private"}.isdisjoint(each.words))
+    names = [harness.entry] if harness.entry else [*seen]
     if len(names) != 1:
         found = ", ".join(names[:5]) + (", ..." if len(names) > 5 else "")
         raise OptctxError(
@@ -133,11 +134,6 @@ class _Function(NamedTuple):
     parameters: list[list[str]]
 
     @property
-    def visible(self) -> bool:
-        """Whether other modules can call it."""
-        return {"internal", "private"}.isdisjoint(self.words)
-
-    @property
     def odd(self) -> list[str]:
         """What keeps a measurement from calling it: linkage, conventions of calls, types, attributes."""
         *words, returned = self.words
@@ -154,8 +150,7 @@ def _function(line: str) -> _Function:
     words = _split(line, " ")
     place = next(place for place, word in enumerate(words) if word.startswith("@"))
     quoted, plain, parameters = re.fullmatch(r'@(?:"(.*?)"|([^(]*))\((.*)\)', words[place]).groups()  # type: ignore[union-attr]
-    name = re.sub(rb"\\(\\|[0-9A-F]{2})", _unescaped, (quoted or plain).encode()).decode(errors="replace")
-    return _Function(name, words[:place], [_split(each, " ") for each in _split(parameters, ",")])
+    return _Function(quoted or plain, words[:place], [_split(each, " ") for each in _split(parameters, ",")])
 
 
 def _split(text: str, between: str) -> list[str]:
@@ -168,10 +163,6 @@ def _split(text: str, between: str) -> list[str]:
         else:
             parts[-1] += piece
     return [part.strip() for part in parts if part.strip()]
-
-
-def _unescaped(match: re.Match[bytes]) -> bytes:
-    return b"\\" if match[1] == b"\\" else bytes([int(match[1], 16)])
 
 
 def _not_callable(entry: str, problem: str) -> OptctxError:

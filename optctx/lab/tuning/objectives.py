@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from optctx.children.death import End
 from optctx.lab.program import NoNumberError, Program
-from optctx.lab.timing import Bench, Confirmation, Interval, Kernel, Timing
+from optctx.lab.timing import Bench, Interval, Kernel, Measurement, Timing
 from optctx.lab.trial import Direction, Goal, Trial
 
 
@@ -29,17 +29,12 @@ class RunTime:
     kernel: Kernel
     goal: ClassVar[Goal] = Goal("time", "times the base", confirmed=True)
 
-    @property
-    def identity(self) -> str:
-        """All that its figures depend on, for a study that goes on."""
-        return self.kernel.identity
-
     def measure(self, base: bytes, candidates: Mapping[str, bytes]) -> dict[str, Trial]:
         """Time candidates beside a base. Raises OptctxError if the base cannot be run."""
         times = Bench(base, self.kernel).measure(candidates)
         return {name: _timed(timing, times.noise) for name, timing in times.candidates.items()}
 
-    def confirm(self, base: bytes, code: bytes) -> Confirmation:
+    def confirm(self, base: bytes, code: bytes) -> Measurement:
         """Check a candidate that was faster once more."""
         return Bench(base, self.kernel).confirm(code)
 
@@ -71,11 +66,6 @@ class Command:
     def goal(self) -> Goal:
         return Goal("command", "", self.direction)
 
-    @property
-    def identity(self) -> str:
-        """All that its figures depend on, for a study that goes on."""
-        return self.command
-
     def measure(self, base: bytes, candidates: Mapping[str, bytes]) -> dict[str, Trial]:
         """Run the command for each candidate. The base has no say."""
         return {name: self._one(code) for name, code in candidates.items()}
@@ -91,9 +81,6 @@ class Command:
 Measured = RunTime | Command
 
 
-def interval_of(times: Mapping[str, Any], name: str) -> Interval | None:
-    """One of the intervals that a run time was kept with: "seconds", "ratio" or "noise". None for none.
-
-    `times`: attributes of what was measured.
-    """
-    return Interval(**times["time"][name]) if "time" in times else None
+def interval_of(trial: Trial, name: str) -> Interval | None:
+    """One of the intervals that a run time was kept with: "seconds", "ratio" or "noise". None for none."""
+    return Interval(**trial.attributes["time"][name]) if "time" in trial.attributes else None

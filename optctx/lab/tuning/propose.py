@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from optctx import Option, registry
 from optctx.compiling import Job
 from optctx.compiling.facts import trusted
-from optctx.errors import Interrupted, OptctxError
+from optctx.errors import OptctxError
 from optctx.lab.outcome import Limits
 from optctx.lab.rank import Effect, rank
 from optctx.lab.space import DEFAULT, Choices, Dimension
@@ -45,18 +45,15 @@ def propose(
     goal = goal_named(by if name in _RANKED else "size")
     options = registry(job.image).items()
     tuning = [name for name, option in options if option.trust == _TUNING]
-    try:
-        ranking = rank(
-            job,
-            by=f"{goal.name}:{goal.direction[:3]}",
-            only=tuning,
-            trials=trials,
-            seconds=seconds,
-            limits=limits,
-            progress=progress,
-        )
-    except Interrupted:  # a ranking of some options proposes nothing
-        raise KeyboardInterrupt from None
+    ranking = rank(
+        job,
+        by=f"{goal.name}:{goal.direction[:3]}",
+        only=tuning,
+        trials=trials,
+        seconds=seconds,
+        limits=limits,
+        progress=progress,
+    )
 
     def change(effect: Effect) -> float:  # the largest for the better, below 0; or 0
         done = [trial for trial in effect.trials if trial.state == "ok"]

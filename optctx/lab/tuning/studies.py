@@ -10,7 +10,7 @@ import contextlib
 import importlib
 import os
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -92,7 +92,7 @@ class Study:
             )
 
     def ask(self, space: Space) -> optuna.Trial:
-        """The next point of the sampler, or one that was given back."""
+        """The next point of the sampler."""
         values = {each.name: _distribution(each.values) for each in space.dimensions}
         return _do(self.place, lambda: self.own.ask(values))
 
@@ -112,18 +112,6 @@ class Study:
             self.own.tell(asked, trial.figure, state)
 
         _do(self.place, tell)
-
-    def give_back(self, asked: Iterable[optuna.Trial]) -> None:
-        """Have trials that did not end done again, by the process that asks next."""
-        from optuna.trial import TrialState
-
-        def give_back() -> None:
-            for trial in asked:
-                told = self.own.tell(trial, state=TrialState.FAIL, skip_if_finished=True)
-                if told.state == TrialState.FAIL:
-                    self.own.enqueue_trial(trial.params)
-
-        _do(self.place, give_back)
 
     def ended(self) -> dict[int, Trial]:
         """The trials that have ended, of every process, by number."""

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import math
 import time
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from functools import partial
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -17,30 +17,29 @@ from optctx.compiling import Job
 from optctx.compiling.facts import build_id
 from optctx.compiling.job import TARGET
 from optctx.errors import EndedEarlyError, Interrupted, OptctxError
-from optctx.lab.experiment import ByReads, Plan, make_plan
-from optctx.lab.outcome import Answer, Limits
+from optctx.lab.experiment import ByReads, Experiment, Plan, make_plan
+from optctx.lab.outcome import Answer, Limits, trial_of
+from optctx.lab.reduce import reduce_options
 from optctx.lab.settings import checked, positive, setting
 from optctx.lab.settings import seconds as read_seconds
 from optctx.lab.space import Space, overrides_of
-from optctx.lab.timing.bench import processor_model
+from optctx.lab.timing.bench import is_gain, processor_model
 from optctx.lab.trial import Goal, Trial, goal_named
-from optctx.lab.tuning.assess import Assessor
-from optctx.lab.tuning.objectives import Measured, RunTime
-from optctx.lab.tuning.studies import Study, named, need_optuna
+from optctx.lab.tuning.objectives import Measured, RunTime, interval_of
+from optctx.lab.tuning.studies import Study, need_optuna
 from optctx.wording import counted
 
 if TYPE_CHECKING:
     import optuna
     from optuna.samplers import BaseSampler
 
-INTERRUPTED = "interrupted"  # `Tuned.ended` of a search that was
 _TRIALS = 100  # where no limit is given
 _LARGEST_GRID = 1_000_000  # points, which are held in memory
 _WINDOW = 8  # trials under way at once, of which a sampler knows no figures yet
 _REPEATS = 3  # compilations whose time counts
-_FORMAT = 6  # of what a study keeps
-
-_ENDS = {"failed": "does not compile", "crashed": "crashes LLVM", "timed out": "takes too long"}
+_CONFIRMED = 3  # trials that are checked again, until one is a gain
+_SAME = 0.99  # the ratio, and the end of its interval, of what is as fast
+_SURELY = 0.97
 
 
 @dataclass(frozen=True)
@@ -103,44 +102,26 @@ class Search:
 class Tuned:
     """A search and its trials, of every process that works on its study, by number.
 
-    `study`: Optuna's own, for `optuna.visualization` and `optuna.importance`. `base`: the compilation with no
-    option of the space set. `about`: what the study is one of, such as its `space` and its `versions`.
-    `ended`: why the search came to its end, in words; "interrupted" after Ctrl-C; "" after an error. `total`:
-    how many trials the whole search has, where its limit or its space tells. `compiled`: how many
-    compilations it took in this run.
+    `base`: the compilation with no option of the space set. `ended`: why the search came to its end, in
+    words; "" after Ctrl-C or an error, and every result is one so far. `total`: how many trials the whole
+    search has, where its limit or its space tells. `compiled`: how many compilations it took in this run.
+    `study`: Optuna's own, for `optuna.visualization` and `optuna.importance`.
     """
 
     goal: Goal
     base: Trial
-    trials: tuple[Trial, ...]
-    about: Mapping[str, Any]
-    compiled: int = 0
+    trials: tuple[Trial, ...] = field(repr=False)
     ended: str = ""
     total: int | None = None
-    storage: str = ""  # where it is kept, without a password
+    compiled: int = 0
     confirmation: Mapping[str, Any] | None = None  # of a gain in run time: the second check
     minimised: Mapping[str, str] | None = None  # the options that the best trial needs
-    study: optuna.Study | None = None
-
-    def __repr__(self) -> str:
-        """Short: there are thousands of trials."""
-        best = "" if self.best_so_far is None else f", best: trial {self.best_so_far.number}"
-        return f"<Tuned by {self.goal.name}: {self.progress}{best}>"
+    study: optuna.Study | None = field(default=None, repr=False)
 
     @property
     def finished(self) -> bool:
-        """Whether the search came to its own end. Otherwise every result is one so far."""
-        return self.ended not in ("", INTERRUPTED)
-
-    @property
-    def progress(self) -> str:
-        """How far it came: "interrupted after 8 of 12 trials"."""
-        if self.finished:
-            return counted(len(self.trials), "trial")
-        how = f"{INTERRUPTED} after" if self.ended else "not finished:"
-        count = len(self.trials)
-        of = counted(count, "trial") if self.total is None else f"{count} of {counted(self.total, 'trial')}"
-        return f"{how} {of}"
+        """Whether the search came to its own end."""
+        return bool(self.ended)
 
     @property
     def best_so_far(self) -> Trial | None:
@@ -157,12 +138,6 @@ class Tuned:
             return self.goal.best_of(self.trials, self.base)
         number = self.confirmation["trial"] if self.confirmation and self.confirmation["gain"] else None
         return next((trial for trial in self.trials if trial.number == number), None)
-
-    @property
-    def fewest(self) -> Mapping[str, str] | None:
-        """The options that the best trial needs; None without one."""
-        best = self.best
-        return None if best is None else best.options if self.minimised is None else self.minimised
 
     @property
     def ranked(self) -> list[Trial]:
@@ -232,20 +207,21 @@ def tune(
         noted=tuple(targets.values()),
         repeats=_REPEATS if timed else 1,
     )
-    about = _about(plan, space, goal, measured)
-    opened = Study(storage, study, goal, about)
-    with Assessor(plan, goal, measured) as assessor:
-        return _Run(space, search, about, opened, assessor, on_trial, ByReads(targets)).run()
+    opened = Study(storage, study, goal, _about(plan, space, goal, measured))
+    with _Run(plan, space, search, goal, measured, opened, on_trial, ByReads(targets)) as run:
+        return run.run()
 
 
 def _about(plan: Plan, space: Space, goal: Goal, measured: Measured | None) -> Mapping[str, Any]:
     """What a study is one of: it goes on only with the same."""
-    # Multiples of the base's time on one processor say nothing of another one.
-    more = {"processor": processor_model()} if isinstance(measured, RunTime) else {}
-    how = "" if measured is None else f", {measured.identity}"
+    how, more = "", {}
+    if isinstance(measured, RunTime):
+        # Multiples of the base's time on one processor say nothing of another one.
+        how, more = f", {measured.kernel.identity}", {"processor": processor_model()}
+    elif measured is not None:
+        how = f", {measured.command}"
     ir = plan.job.ir if isinstance(plan.job.ir, bytes) else plan.job.ir.encode(errors="surrogatepass")
     return {
-        "format": _FORMAT,
         "input": hashlib.sha256(ir).hexdigest(),
         "passes": plan.job.passes,
         "target": [getattr(plan.job, each) for each in TARGET],
@@ -270,76 +246,70 @@ class _Asked:
     answer: Answer | None = None
 
 
-@dataclass
-class _Run:
-    space: Space
-    search: Search
-    about: Mapping[str, Any]
-    study: Study
-    assessor: Assessor
-    on_trial: Callable[[Trial, int | None], None]
-    known: ByReads  # what equal compilations have given
-    started: float = field(default_factory=time.monotonic)
-    asked: deque[_Asked] = field(default_factory=deque)  # and not told, in order
-    trials: dict[int, Trial] = field(default_factory=dict)  # that have ended, as far as this process knows
-    begun: int = 0  # trials of the study, as far as this process knows
-    compiled: int = 0
+class _Run(Experiment):
+    """Compiles what a study asks for on threads of a helper process, as a sweep does, and measures here.
+
+    A context manager. `known`: what equal compilations have given. Equal objects are measured once.
+    """
+
+    def __init__(
+        self,
+        plan: Plan,
+        space: Space,
+        search: Search,
+        goal: Goal,
+        measured: Measured | None,
+        study: Study,
+        on_trial: Callable[[Trial, int | None], None],
+        known: ByReads,
+    ) -> None:
+        super().__init__(plan)
+        self.space, self.search, self.goal, self.measured = space, search, goal, measured
+        self.study, self.on_trial, self.known = study, on_trial, known
+        self.total = space.count if search.is_grid(space) else search.most
+        self.confirmation: dict[str, Any] | None = None
+        self.minimised: dict[str, str] | None = None
+        self._started = time.monotonic()
+        self._waiting: deque[_Asked] = deque()  # asked for and not told, in order
+        self._trials = study.ended()  # that have ended, as far as this process knows
+        self._begun = study.begun()  # trials of the study, as far as this process knows
+        self._compiled = 0
+        self._base_code = b""
+        # By digest. Objects of an earlier run are not run again.
+        self._measured = {trial.digest: trial for trial in self._trials.values() if trial.digest}
+        study.own.sampler = search.make_sampler(space, self._begun)
 
     def run(self) -> Tuned:
-        base = self._begin()
+        """Search. Raises as `tune` does."""
+        answer = self.compile_base()
+        self._base_code = answer.code
+        (base,) = self._assessed([({}, answer)])
+        if base.state != "ok":
+            raise OptctxError(f"cannot tune: the module without any option {base.state}: {base.error}")
+        self.known.add({}, answer)
         try:
-            ended = self._searched()
+            ended = self._search()
             self._find_winner(base)
             return self._result(base, ended)
         except KeyboardInterrupt:
-            raise Interrupted(self._result(base, INTERRUPTED)) from None
+            raise Interrupted(self._result(base, "")) from None
         except OptctxError as error:
             early = error if isinstance(error, EndedEarlyError) else EndedEarlyError(str(error))
             early.partial = self._result(base, "")
             raise early from error.__cause__
 
-    def _begin(self) -> Trial:
-        """Compile and measure the base, and take what is in the study."""
-        answer, base = self.assessor.begin()
-        if base.state != "ok":
-            how = _ENDS.get(answer.state, f"is {answer.state}") if answer.state != "ok" else "has no figure"
-            raise OptctxError(f"cannot tune: without any option the module {how} ({base.error})")
-        self.known.add({}, answer)
-        self.trials, self.begun = self.study.ended(), self.study.begun()
-        self.study.own.sampler = self.search.make_sampler(self.space, self.begun)
-        self.assessor.know(self.trials.values())
-        return base
-
     def _result(self, base: Trial, ended: str) -> Tuned:
         return Tuned(
-            goal=self.assessor.goal,
+            goal=self.goal,
             base=base,
-            trials=tuple(self.trials[number] for number in sorted(self.trials)),
-            about=self.about,
-            compiled=self.compiled,
+            trials=tuple(self._trials[number] for number in sorted(self._trials)),
             ended=ended,
-            total=self._total,
-            storage="" if self.study.place is None else named(self.study.place),
-            confirmation=self.assessor.confirmation,
-            minimised=self.assessor.fewest,
+            total=self.total,
+            compiled=self._compiled,
+            confirmation=self.confirmation,
+            minimised=self.minimised,
             study=self.study.own,
         )
-
-    @property
-    def _total(self) -> int | None:
-        """How many trials the whole search has, where its limit or its space tells."""
-        points = self.space.count if self.search.is_grid(self.space) else math.inf
-        most = min(points, math.inf if self.search.most is None else self.search.most)
-        return None if most == math.inf else max(int(most), len(self.trials))
-
-    def _searched(self) -> str:
-        """Search. Returns which limit was reached. What is asked for and not told is left to the next run."""
-        try:
-            return self._search()
-        finally:
-            with contextlib.suppress(OptctxError):  # of a storage that fails
-                self.study.give_back(each.trial for each in self.asked)
-                self.trials = self.study.ended()
 
     def _search(self) -> str:
         """Ask, compile and tell, until a limit is reached. Returns which one.
@@ -350,17 +320,18 @@ class _Run:
         """
         ended = ""
         while True:
-            while not ended and len(self.asked) < _WINDOW:
+            while not ended and len(self._waiting) < _WINDOW:
                 ended = self._reached()
                 if not ended:
                     self._ask()
-            if not self.asked:
+            if not self._waiting:
+                self._trials = self.study.ended()
                 return ended
-            due = list(self.asked) if self.assessor.measured is not None else [self.asked[0]]
+            due = list(self._waiting) if self.measured is not None else [self._waiting[0]]
             while any(each.answer is None for each in due):
                 self._collect()
             compiled = [(each.options, each.answer) for each in due if each.answer is not None]
-            for each, trial in zip(due, self.assessor.assessed(compiled), strict=True):
+            for each, trial in zip(due, self._assessed(compiled), strict=True):
                 self._tell(each, trial)
 
     def _reached(self) -> str:
@@ -368,45 +339,136 @@ class _Run:
         ended, and those of this one that run.
         """
         most, seconds = self.search.most, self.search.seconds
-        if seconds is not None and time.monotonic() - self.started >= seconds:
+        if seconds is not None and time.monotonic() - self._started >= seconds:
             return f"{seconds:g} seconds"
-        if self.begun >= min(most or math.inf, self.space.count):
+        if self._begun >= min(most or math.inf, self.space.count):
             points = [trial.options for trial in self.study.ended().values()]
-            points += [each.options for each in self.asked]
+            points += [each.options for each in self._waiting]
             if len({tuple(sorted(point.items())) for point in points}) >= self.space.count:
                 return "every point of the space was tried"
-            # A grid asks again for points of a process that was killed, and of one that still runs.
+            # A grid asks again for points of a process that has ended, and of one that still runs.
             if most is not None and len(points) >= most and not self.search.is_grid(self.space):
                 return counted(most, "trial")
         return ""
 
     def _ask(self) -> None:
         trial = self.study.ask(self.space)
-        self.begun = trial.number + 1
+        self._begun = trial.number + 1
         asked = _Asked(trial, {name: str(trial.params[name]) for name in self.space.names})
-        self.asked.append(asked)
+        self._waiting.append(asked)
         known = self.known.find(overrides_of(asked.options))
         if known is None:
-            self.assessor.ask([(trial.number, overrides_of(asked.options))])
+            self.ask([(trial.number, overrides_of(asked.options))])
         else:
             asked.answer = replace(known, number=trial.number)
 
     def _collect(self) -> None:
-        for answer in self.assessor.answers():
-            self.compiled += self.assessor.plan.repeats
-            asked = next(each for each in self.asked if each.trial.number == answer.number)
+        for answer in self.answers():
+            self._compiled += self.plan.repeats
+            asked = next(each for each in self._waiting if each.trial.number == answer.number)
             asked.answer = answer
             self.known.add(overrides_of(asked.options), answer)
 
     def _tell(self, asked: _Asked, trial: Trial) -> None:
+        self._trials[trial.number] = trial
         self.study.tell(asked.trial, trial)
-        self.asked.popleft()
-        self.trials[trial.number] = trial
-        self.on_trial(trial, self._total)
+        self._waiting.popleft()
+        self.on_trial(trial, self.total)
+
+    def _assessed(self, compiled: Sequence[tuple[Mapping[str, str], Answer]]) -> list[Trial]:
+        """The trials of options and what they compiled to, in their order."""
+        if self.measured is None:
+            return [trial_of(answer, options, self.goal) for options, answer in compiled]
+        new = {
+            answer.digest: answer.code
+            for _, answer in compiled
+            if answer.state == "ok" and answer.digest not in self._measured
+        }
+        if new:
+            self._measured |= self.measured.measure(self._base_code, new)
+        return [self._measured_trial(options, answer) for options, answer in compiled]
+
+    def _measured_trial(self, options: Mapping[str, str], answer: Answer) -> Trial:
+        trial = trial_of(answer, options)
+        if answer.state != "ok":
+            return trial
+        found = self._measured[answer.digest]
+        attributes = {**found.attributes, **trial.attributes}
+        return replace(
+            trial, state=found.state, figure=found.figure, error=found.error, attributes=attributes
+        )
+
+    # The end of a search
 
     def _find_winner(self, base: Trial) -> None:
-        measured, trials = self.assessor.measured, self.trials.values()
-        if isinstance(measured, RunTime):
-            self.assessor.confirm(trials, measured)
-        elif (best := self.assessor.goal.best_of(list(trials), base)) is not None:
-            self.assessor.reduce(best)
+        """Check the best again, and take options out of it for as long as it stays as good."""
+        if isinstance(self.measured, RunTime):
+            for trial in _fastest(self._trials.values())[:_CONFIRMED]:
+                self._confirm(trial, self.measured)
+                if self.minimised is not None:
+                    return
+        elif (best := self.goal.best_of(list(self._trials.values()), base)) is not None:
+            whole = self.compile(overrides_of(best.options))
+            self.minimised = self._reduced(best, whole, partial(self._is_as_good, best))
+
+    def _confirm(self, trial: Trial, objective: RunTime) -> None:
+        """Check a run time once more, of the fewest options that are as fast."""
+        whole = self.compile(overrides_of(trial.options))
+        options = self._reduced(trial, whole, partial(_is_as_fast, objective, whole.code))
+        found = objective.confirm(self._base_code, self.compile(options).code)
+        second, gain = found.candidates["candidate"], bool(found.faster())
+        if self.confirmation is None or gain:
+            text = (
+                f"{second.ratio} times as fast, confirmed"
+                if gain
+                else f"no gain: {second.ratio or second.error}"
+            )
+            own = {"trial": trial.number, "gain": gain, "text": text}
+            self.confirmation = {**own, "second": asdict(second), "noise": asdict(found.noise)}
+        if gain:
+            self.minimised = options
+
+    def _is_as_good(self, best: Trial, answer: Answer) -> bool:
+        (trial,) = self._assessed([({}, answer)])
+        return trial.figure is not None and not self.goal.better(best, trial)
+
+    def _reduced(self, trial: Trial, whole: Answer, is_good: Callable[[Answer], bool]) -> dict[str, str]:
+        """The fewest options that are as good as all of a trial.
+
+        `whole`: what all of them compile to. `is_good`: whether an answer is as good; it is not asked about
+        an equal object.
+        """
+        options = overrides_of(trial.options)
+
+        def keeps(job: Job) -> bool:
+            answer = self.compile(_as_options(job.options))
+            return answer.state == "ok" and (answer.digest == whole.digest or is_good(answer))
+
+        if whole.state != "ok" or not options:  # it may take too long this time
+            return options
+        given = tuple(f"-{name}={text}" for name, text in options.items())
+        job = replace(self.plan.job, options=given)
+        return _as_options(reduce_options(job, keeps, values=False, limits=Limits(jobs=1)).job.options)
+
+
+def _fastest(trials: Iterable[Trial]) -> list[Trial]:
+    """Trials whose ratios are above 1 and above the noise, the fastest first; of equal objects one."""
+    found: dict[str, Trial] = {}
+    for trial in trials:
+        ratio, noise = (interval_of(trial, name) for name in ("ratio", "noise"))
+        if trial.state == "ok" and ratio and noise and is_gain(ratio, noise):
+            found.setdefault(trial.digest, trial)
+    return sorted(found.values(), key=lambda each: each.figure or 0.0)
+
+
+def _is_as_fast(objective: RunTime, best: bytes, answer: Answer) -> bool:
+    """Whether it is no slower than the best one, measured beside that, but for what cannot be told."""
+    (found,) = objective.measure(best, {answer.digest: answer.code}).values()
+    ratio = interval_of(found, "ratio")
+    return ratio is not None and ratio.middle >= _SAME and ratio.low >= _SURELY
+
+
+def _as_options(arguments: Iterable[str]) -> dict[str, str]:
+    """From "-name=value", as the reducer has them."""
+    pairs = (each.removeprefix("-").partition("=") for each in arguments)
+    return {name: value if equals else "true" for name, equals, value in pairs}

@@ -14,9 +14,8 @@ import optctx.lab
 from optctx import OptionContext, registry
 from optctx.compiling import FreshProcess, Job
 from optctx.errors import OptctxError, OptionValueError
-from optctx.lab.candidates import values_within_type
 from optctx.lab.command.main import main
-from optctx.lab.rank import Effect, Ranking, rank
+from optctx.lab.rank import Effect, Ranking, rank, values_within_type
 from tests.support.ir_texts import COUNTED, SCALE, X86
 
 KERNEL = (pathlib.Path(__file__).parents[3] / "examples" / "kernel.ll").read_text()

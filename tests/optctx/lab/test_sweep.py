@@ -32,7 +32,6 @@ def test_what_cannot_be_compiled_at_all_is_one_error() -> None:
     for values, words in (
         (["unroll-count=1..1000", "inline-threshold=1..1000"], r"1,000,000 combinations.*give fewer values"),
         (["unroll-count=1,x", "no-such-option=1"], "cannot set 'unroll-count' to 'x'"),
-        ("unroll-count=1", r"expected a list of texts, such as \['unroll-count=1'\]"),
     ):
         with pytest.raises(OptctxError, match=words):
             sweep(JOB, values)
@@ -140,7 +139,7 @@ def test_the_best_is_said_and_of_those_that_tie_the_one_with_the_fewest_options(
     assert last(TRIALS[:1], SIZE)[-1] == "1 combination, 1 different object"
     more = Trial(4, {"count": "2", "width": "default"}, "ok", 20.0, attributes={"size": 20})
     best = [last([*TRIALS, more], goal_named(goal))[0] for goal in ("size", "size:max")]
-    assert best == ["best by size: -count=2 (2 trials tie)", "best by size: -width=1"]
+    assert best == ["best by size: -count=2", "best by size: -width=1"]
 
 
 def test_the_command_counts_what_llvm_prints(

@@ -52,7 +52,7 @@ def test_every_help_text_has_an_example_that_the_parser_takes(
     lines = [line.strip() for line in examples.splitlines()[1:]]
     parser, _ = make_parser()
     for line in lines:
-        parser.parse_args(shlex.split(line.partition(" > ")[0])[1:])  # raises UsageError
+        parser.parse_args(shlex.split(line.partition(" > ")[0])[1:])  # raises OptctxError
     assert any(line.startswith(shlex.join(["optctx", *command])) for line in lines)
 
 
@@ -70,7 +70,7 @@ pytestmark = pytest.mark.usefixtures("attached")
 
 
 def test_a_setting_is_written_as_opt_and_as_python_write_it() -> None:
-    given = Base(("unroll-count=4", "-inline-threshold=7", "--unroll-runtime", "vplan-verify-each = true"))
+    given = Base(("unroll-count=4", "-inline-threshold=7", "--unroll-runtime", "vplan-verify-each=true"))
     assert dict(given.context().overrides) == {
         "unroll-count": 4,
         "inline-threshold": 7,

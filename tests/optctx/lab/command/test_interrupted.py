@@ -22,7 +22,7 @@ from tests.support.ir_texts import SCALE
 SAID = {
     "sweep": "interrupted after [0123] trials?",
     "rank": "interrupted after [0123] of 4 values",
-    "tune": "interrupted after [012] of 4 trials; they are in '{kept}': the same command goes on",
+    "tune": "interrupted after [012] of 4 trials; the same command goes on in '{kept}'",
     "reduce": "interrupted.*",
 }
 

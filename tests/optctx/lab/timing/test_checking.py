@@ -11,7 +11,7 @@ import pytest
 from optctx.compiling import Job
 from optctx.errors import OptctxError
 from optctx.lab.timing import Bench, Harness, Kernel, Timing, find_kernel
-from optctx.lab.timing.loaded import Loaded
+from optctx.lab.timing.loaded import Loaded, prepare
 from tests.support.rows import rows
 from tests.support.scopes import process_state
 from tests.support.timing_kernels import AT_ONCE, SUM, compiled, kernel_of, loop, sum_kernel
@@ -117,6 +117,7 @@ def test_a_tolerance_is_for_numbers(
     text = (
         f"from array import array\ndef arguments(): return [array('d', [0.0] * 6)]\ntolerance = {tolerance}"
     )
+    prepare()
     loaded = Loaded(kernel_of(tmp_path, ir, text), {})
     one, two = ({-1: b"", 0: array("d", each).tobytes()} for each in (BASE, found))
     told = loaded.difference(one, two)
@@ -198,11 +199,12 @@ def test_what_cannot_be_called_is_refused_with_the_reason(ir: str, words: str) -
 
 def test_what_is_called_is_found_or_asked_for() -> None:
     named, given = Harness(entry="g"), Harness(gives=True)
-    ir = "define void @f() { ret void }\ndefine noundef signext i8 @g() { ret i8 1 }"
+    ir = "define void @f() { ret void }\ndefine noundef signext i8 @g() { ret i8 1 }\n"
+    ir += "define internal void @k() { ret void }\n"
     assert find_kernel(Job(ir), named, "a.ll") == Kernel("g", (), "i8", named)
     # Names and attributes may hold brackets and quotes.
-    odd = r"""define range(i32 0, 9) i32 @"f, (\22g\22) \\ \C3\A9"(i16 range(i16 0, 7) signext %"a, b)")"""
-    expected = Kernel('f, ("g") \\ é', ("i16 signext",), "i32", given)
+    odd = r"""define range(i32 0, 9) i32 @"f, (g)"(i16 range(i16 0, 7) signext %"a, b)")"""
+    expected = Kernel("f, (g)", ("i16 signext",), "i32", given)
     assert find_kernel(Job(f'{odd} "k"="@g(" {{ ret i32 1 }}'), given, "") == expected
     takes = "define double @f(ptr %array, i64 %n, float %0) { ret double 1.0 }"
     for module, harness, words in (

@@ -130,7 +130,7 @@ def test_limits_end_a_search(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_what_cannot_be_compiled_without_options_is_said_before_any_trial() -> None:
     for job, expected in (
         (Job("define"), "cannot read the module"),
-        (Job(TINY, "trigger-crash-module"), "without any option the module crashes LLVM"),
+        (Job(TINY, "trigger-crash-module"), "the module without any option crashed: "),
     ):
         with pytest.raises(OptctxError, match=expected):
             tuned(job, parse_space(["unroll-count=1,2"]))

@@ -5,21 +5,20 @@ from __future__ import annotations
 import pathlib
 from dataclasses import replace
 from typing import Any
-from unittest.mock import Mock
 
 import pytest
 
 from optctx import OptionContext, registry
 from optctx.compiling import FreshProcess, Job
 from optctx.errors import Interrupted, OptctxError
-from optctx.lab.experiment import make_plan
-from optctx.lab.outcome import Answer, Limits
+from optctx.lab.experiment import Experiment
+from optctx.lab.outcome import Answer
 from optctx.lab.space import Dimension
-from optctx.lab.timing import Confirmation, Interval
+from optctx.lab.timing import Interval, Measurement, Timing
 from optctx.lab.trial import Trial
 from optctx.lab.tuning import Command, RunTime, parse_space, propose
-from optctx.lab.tuning.assess import Assessor
 from optctx.lab.tuning.objectives import found
+from optctx.lab.tuning.tuning import _Run
 from tests.support.tuning_cases import (
     JOB,
     KERNEL,
@@ -46,7 +45,7 @@ def test_run_time_is_searched_and_confirmed(tmp_path: pathlib.Path) -> None:
     assert study.minimised is not None
     assert study.minimised["force-vector-width"] == "4"
     assert study.confirmation is not None
-    assert study.confirmation["second"]["low"] > 1
+    assert study.confirmation["second"]["ratio"]["low"] > 1
 
 
 def test_run_times_of_another_processor_are_not_of_the_same_search(
@@ -118,21 +117,21 @@ def test_equal_objects_are_measured_once_and_not_again_by_the_next_search(tmp_pa
 
 
 def test_a_best_trial_that_takes_too_long_the_next_time_is_no_gain(
-    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """There is nothing to drop options from, and the search goes on to its end."""
-    ratio = {
-        name: {"middle": each, "low": each, "high": each} for name, each in (("ratio", 2.0), ("noise", 1.0))
-    }
-    trial = Trial(0, {"unroll-count": "2"}, "ok", 0.5, attributes={"digest": "x", "time": ratio})
-    objective, one = Mock(RunTime), Interval(1.0, 1.0, 1.0)
-    assessor = Assessor(make_plan(JOB, Limits()), RunTime.goal, objective)
-    monkeypatch.setattr(assessor, "compile", lambda options: Answer("timed out"))
-    objective.measure.side_effect = OptctxError("the base cannot be measured")
-    objective.confirm.return_value = Confirmation(False, None, one, "failed")
-    assessor.confirm([trial], objective)
-    assert assessor.confirmation is not None
-    assert (assessor.confirmation["gain"], assessor.fewest) == (False, None)
+    ratio, noise = ({"middle": each, "low": each, "high": each} for each in (2.0, 1.0))
+    fast = found("ok", 0.5, time={"seconds": ratio, "ratio": ratio, "noise": noise})
+    one = Interval(1.0, 1.0, 1.0)
+    lost = Measurement(one, one, {"candidate": Timing("failed", "it cannot be loaded")})
+    monkeypatch.setattr(RunTime, "measure", lambda self, base, codes: dict.fromkeys(codes, fast))
+    monkeypatch.setattr(RunTime, "confirm", lambda *given: lost)
+    monkeypatch.setattr(_Run, "compile", lambda self, options: Answer("timed out"))
+    monkeypatch.setattr(_Run, "compile_base", lambda self: Experiment.compile(self, {}))
+    study = tuned(KERNEL, parse_space(["unroll-count=2"]), RunTime(sum_of_floats(tmp_path)))
+    assert study.confirmation is not None
+    assert (study.confirmation["text"], study.finished) == ("no gain: it cannot be loaded", True)
+    assert (study.best, study.minimised) == (None, None)
 
 
 def test_what_a_command_measures_is_minimised_by_measuring(fresh: FreshProcess) -> None:
