@@ -5,7 +5,6 @@ Status 1 if an attribute is taken and does not do what the option of a process o
 
 from __future__ import annotations
 
-import argparse
 import random
 import sys
 from collections import Counter
@@ -46,16 +45,10 @@ class Effect(NamedTuple):
     changed: Result
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(prog="python -m tests.long.effects", description=__doc__)
-    parser.add_argument("--jobs", type=int, metavar="N", help="compile only so many, drawn at random")
-    given = parser.parse_args(argv)
+def main() -> int:
     optctx.attach(attributes="error", trust=("tuning",))
-    found = candidates()
-    if given.jobs is not None:
-        found = random.Random(0).sample(found, given.jobs)
     with FreshProcess(timeout=60) as fresh, ThreadPoolExecutor(2) as pool:
-        cases = [case for case in pool.map(partial(case_of, fresh=fresh), found) if case is not None]
+        cases = [case for case in pool.map(partial(case_of, fresh=fresh), candidates()) if case is not None]
         print(f"{len(cases)} compilations", flush=True)
         return int(of_attributes(cases, [option.name for option in tuning_options()], fresh) > 0)
 
@@ -145,13 +138,7 @@ def answers(found: Sequence[Effect]) -> list[str]:
     acts: as the option of the process on its function alone; silent: not at all; partly: otherwise;
     refused; failed: LLVM gave an error; or how the child ended.
     """
-    told: list[str] = []
-    while len(told) < len(found):
-        for outcome in outcomes(found[len(told) :], _answer, Limits()):
-            told.append(outcome.how)
-            if outcome.fatal:
-                break
-    return told
+    return [outcome.how for outcome in outcomes(found, _answer, Limits())]
 
 
 def _changes(stock: Result, changed: Result) -> bool:

@@ -19,8 +19,6 @@ from tests.long.fuzz.hunt import Target
 from tests.long.fuzz.words import accepted, garbage, hostile, known_value, name_of, without_avoided
 from tests.long.probe import jobs as probed
 
-__all__ = ["Attribute", "Case", "ModulesTarget", "Part"]
-
 # Targets over which LLVM itself ends the process too often.
 _FRAIL = ("bpfel", "lanai", "msp430", "xcore", "spirv64", "avr", "r600", "ve")
 _OFTEN = ("x86_64-unknown-linux-gnu", "aarch64-unknown-linux-gnu")
@@ -72,7 +70,6 @@ class Case:
     passes: str = ""
     emit: str = ""  # assembly, object
     opt_level: int = 2
-    watched: tuple[str, ...] = ()  # options whose process-wide values are compared, beside those that it sets
 
     def texts(self) -> list[str]:
         """The IR of each part."""
@@ -149,7 +146,7 @@ class ModulesTarget(Target[Case]):
 
     def perform(self, case: Case) -> str:
         optctx.attach(attributes=case.mode)  # type: ignore[arg-type]
-        names = {*map(name_of, case.options), *case.watched} - _LLVM_SETS
+        names = {*map(name_of, case.options)} - _LLVM_SETS
         before = {name: known_value(name) for name in names}
         how = translate(case)
         changed = sorted(name for name in names if known_value(name) != before[name])
@@ -160,9 +157,8 @@ class ModulesTarget(Target[Case]):
         return how
 
     def stock(self, case: Case) -> Case:
-        watched = tuple(map(name_of, case.options))
         bare = (replace(each, words=()) for each in case.attributes if each.features)
-        return replace(case, attributes=tuple(bare), mode="ignore", watched=watched)
+        return replace(case, attributes=tuple(bare), mode="ignore")
 
     def avoid(self, case: Case) -> None:
         self._avoided.append(frozenset(map(name_of, case.options)))

@@ -11,7 +11,6 @@ from tests.long.fuzz.words import Setting, accepted, garbage, hostile
 
 _FIRST = 1000  # number of a node: the IR around it may have some of its own
 _NUMBERS = 12  # of nodes that may be referred to
-_MANY = (64, 65, 300, 5000, 70_000, 120_000)
 _LIST = "!optctx.options = !"
 _ODD = (  # nodes of LLVM's own
     '!DIFile(filename: "a", directory: "b")', "distinct !DICompileUnit(language: 1, file: !1000)",
@@ -39,10 +38,8 @@ def stamp_nodes(random: Random, triple: str) -> tuple[Node, ...]:
         return _numbered([_stamp([accepted(random, triple) for _ in range(count)])])
     if dice < 0.6:
         return _numbered([_stamp([hostile(random) for _ in range(random.choice((1, 1, 3, 100)))])])
-    if dice < 0.7:
+    if dice < 0.75:
         return _numbered([_stamp([accepted(random)]) for _ in range(random.choice((2, 3, 63, 64, 65, 300)))])
-    if dice < 0.8:
-        return _huge(random)
     return _any(random)
 
 
@@ -65,25 +62,6 @@ def _text(text: str | bytes | None) -> str:
         return "null"
     data = text if isinstance(text, bytes) else text.encode("utf-8", "surrogateescape")
     return f'!"{attribute_text(data)}"'
-
-
-def _huge(random: Random) -> tuple[Node, ...]:
-    """Too many of something."""
-    many, kind = random.choice(_MANY), random.randrange(6)
-    option = '!{!"unroll-count", !"3"}'
-    if kind == 0:  # the same stamp
-        return (Node(_LIST, ("!1000",) * many), Node("!1000 = !", ('!"1"', '!"m"', option)))
-    if kind == 1:  # stamps
-        return _numbered(('!"1"', f'!"m{number}"', option) for number in range(many // 10))
-    if kind == 2:  # options
-        return _numbered([('!"1"', '!"m"', *(f'!{{!"x{number}", !"3"}}' for number in range(many)))])
-    if kind == 3:  # occurrences
-        texts = ", ".join(['!"f:cold"'] * many)
-        return _numbered([('!"1"', '!"m"', f'!{{!"force-attribute", {texts}}}')])
-    if kind == 4:  # bytes
-        name = random.choice(("unroll-count", "debug-only", "x", "n" * many))
-        return _numbered([('!"1"', _text("m" * many), f"!{{{_text(name)}, {_text('9' * many)}}}")])
-    return _numbered([("!{" * min(many, 300) + "}" * min(many, 300),)])  # levels
 
 
 def _any(random: Random) -> tuple[Node, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from random import Random
@@ -13,18 +13,15 @@ from unittest.mock import patch
 import optctx
 from evidence.conformance import job as compiling
 from evidence.conformance.job import Job, compile_job, initialise, source
-from optctx import Option, OptionContext, info, record, registry
+from optctx import Option, OptionContext, info, record
 from optctx.engine.attach import attach
-from optctx.image.abi import INTEGER_RANGES
 from optctx.values import read_for_all
 from tests.long.fuzz.bases import attributed
 from tests.long.fuzz.confined import Limits, Outcome, outcomes
-from tests.long.fuzz.hunt import Target, less
+from tests.long.fuzz.hunt import Target
 from tests.long.fuzz.words import Setting, without_avoided
 from tests.long.probe.jobs import jobs, tuning_jobs
 from tests.long.probe.values import spread_values, tuning_options
-
-__all__ = ["Case", "Job", "SetsTarget", "Setting"]
 
 _ATTRIBUTES = 0.25  # of the cases
 _CANDIDATES = 4  # of which the one with the most new pairs joins a set
@@ -131,7 +128,6 @@ class Coverage:
 
 class SetsTarget(Target[Case]):
     name = "sets"
-    given = "most=2"  # learns little
 
     def __init__(self, seconds: float = 20, llvm_tests: Sequence[str] = (), most: int | None = None) -> None:
         """`llvm_tests`: folders of llvm/test whose inputs are compiled beside those of tests/sample.
@@ -213,26 +209,5 @@ class SetsTarget(Target[Case]):
     def stock(self, case: Case) -> Case:
         return replace(case, settings=(), attribute=False)
 
-    def smaller(self, case: Case) -> Iterator[Case]:
-        yield from (replace(case, settings=fewer) for fewer in less(case.settings))
-        if case.attribute:
-            yield replace(case, attribute=False)
-        for at, setting in enumerate(case.settings):
-            for nearer in _nearer(setting):
-                yield replace(case, settings=(*case.settings[:at], nearer, *case.settings[at + 1 :]))
-
     def avoid(self, case: Case) -> None:
         self._avoided.append(frozenset(setting.name for setting in case.settings))
-
-
-def _nearer(setting: Setting) -> Iterator[Setting]:
-    """Numbers that a module may set, nearer to the registered one, the nearest first."""
-    option = registry()[setting.name]
-    least, between, most = option.trusted_values.partition("..")
-    if option.type not in INTEGER_RANGES or not between or not isinstance(option.default, int):
-        return
-    distance = int(setting.text or "0") - option.default
-    parts = (0, 1, 2, 4, 8, 16, 24, 31)  # of 32
-    for number in dict.fromkeys(option.default + distance * part // 32 for part in parts):
-        if float(least) <= number <= float(most) and abs(number - option.default) < abs(distance):
-            yield Setting(setting.name, str(number))

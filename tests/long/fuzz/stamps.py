@@ -18,8 +18,6 @@ from tests.long.fuzz.hunt import Target
 from tests.long.fuzz.modules import TRIPLES, attribute_text, compiled
 from tests.long.fuzz.nodes import Node, stamp_nodes
 
-__all__ = ["Node", "Part", "StampCase", "StampsTarget"]
-
 _MEMORY = 1 << 30
 
 

@@ -2,40 +2,34 @@
 
 from __future__ import annotations
 
-import argparse
 import multiprocessing
 import random
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TypeAlias
 
 from evidence.conformance.job import Job, compile_job, initialise, source
 from optctx import OptctxError, OptionContext, registry
 from tests.long.fuzz.confined import Limits, Outcome, outcomes
-from tests.long.probe.jobs import jobs, may_be_set, read_by_jobs, tuning_jobs, unlike
+from tests.long.probe.jobs import jobs, may_be_set, read_by_jobs, unlike
 from tests.long.probe.values import hostile_values
 
 _READERS = 6  # compilations with each value
-_BATCH = 64  # commands for one child
 Finding: TypeAlias = tuple[Job, Outcome]  # what a job did beside compiling
 
 
-def main(argv: Sequence[str] | None = None) -> int:
+def main() -> int:
     """Every option with hostile values, wherever it is read; status 1 if one that modules may set misbehaves.
 
     One line for each thing that an option does beside compiling.
     """
-    parser = argparse.ArgumentParser(prog="python -m tests.long.probe", description=main.__doc__)
-    words = "the commands of LLVM's own tests instead (Transforms), if modules may set their options"
-    parser.add_argument("--llvm-tests", nargs="+", metavar="FOLDER", help=words)
-    folders = parser.parse_args(argv).llvm_tests
     initialise()
     wrong = 0
-    for job, outcome in _of_tests(folders) if folders else _of_options():
+    for job, outcome in _found():
         accepted = may_be_set(job)
         wrong += accepted
-        where = job.where or f"{job.path.rpartition('/')[2]} {job.passes} {job.triple}"
+        where = f"{job.path.rpartition('/')[2]} {job.passes} {job.triple}"
         judged = "modules may set " if accepted else ""
         said = " ".join(outcome.printed.split())[:200]
         print(f"{judged}{' '.join(job.options)} in {where}: {outcome.how} {said}", flush=True)
@@ -43,10 +37,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     return int(wrong > 0)
 
 
-def _of_options() -> Iterator[Finding]:
+def _found() -> Iterator[Finding]:
     names = [name for name, each in registry().items() if each.scope == "thread" and not each.alias_of]
     candidates = jobs()
-    _prepare(candidates)
+    for job in candidates:  # children open no file and import nothing
+        source(job.path)
+    compile_job(candidates[0])
     dying = {job for job in candidates if _findings([job])}
     readers = read_by_jobs([job for job in candidates if job not in dying])
     print(f"{len(names)} options, {sum(name in readers for name in names)} of them read", flush=True)
@@ -56,31 +52,9 @@ def _of_options() -> Iterator[Finding]:
         chosen = unlike(readers.get(name, []), lambda job: job, chance)[:_READERS]
         options = [(f"-{name}={value}",) for value in hostile_values(registry()[name])]
         tried.append([replace(job, options=each) for job in chosen for each in options])
-    yield from _on_processes(tried)
-
-
-def _of_tests(folders: Sequence[str]) -> Iterator[Finding]:
-    """Without what LLVM does without the options of a command."""
-    found = tuning_jobs(folders)
-    print(f"{len(found)} commands whose options modules may set", flush=True)
-    _prepare(found)
-    batches = [found[at : at + _BATCH] for at in range(0, len(found), _BATCH)]
-    for job, outcome in _on_processes(batches):
-        if not _findings([job.bare()]):
-            yield job, outcome
-
-
-def _prepare(found: Sequence[Job]) -> None:
-    """Have children open no file and import nothing."""
-    for job in found:
-        source(job.path)
-    compile_job(found[0].bare())
-
-
-def _on_processes(parts: Iterable[Sequence[Job]]) -> Iterator[Finding]:
     # Not on threads: what is no main thread has the C library open a file when it gives memory back.
     with multiprocessing.get_context("fork").Pool() as processes:
-        for found in processes.imap(_findings, parts):
+        for found in processes.imap(_findings, tried):
             yield from found
 
 

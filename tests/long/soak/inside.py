@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import atexit
-import ctypes
 import functools
 import shutil
 import tempfile
 from collections.abc import Callable, Generator
-from typing import Any, Final
+from typing import Final
 
 from llvmlite import binding
 
 import optctx
 from optctx import (
     CompileCache,
-    ContextMismatchError,
     OptctxError,
     OptionContext,
     UnreadOptionError,
@@ -27,7 +25,7 @@ from tests.promises.answers import JOB
 from tests.promises.model import Sight, key_of
 from tests.promises.program import Step
 from tests.promises.running import Run, WrongError, by_optctx, expect, expect_code, new_machine
-from tests.support.ir_texts import COUNTED, UNROLL, X86, counted
+from tests.support.ir_texts import UNROLL, X86, counted
 
 _UNREAD = {"arm-parallel-dsp-load-limit": "3"}  # nothing here generates code for Arm
 
@@ -97,19 +95,6 @@ def attribute(run: Run, step: Step, inner: Sight, here: Sight) -> None:
         run.compile(own, machine, wanted, attributed(str(JOB.ir), '"optctx"="-unroll-count=4"'))
 
 
-def mismatch(run: Run, step: Step, inner: Sight, here: Sight) -> None:
-    own = binding.create_context()
-    with OptionContext(dict(step.options)):
-        OptionContext(unroll_count=5, base="defaults").bind(own, on_mismatch="error")
-        module = binding.parse_assembly(COUNTED, own)
-        try:
-            optctx.run_passes(module, UNROLL)
-        except ContextMismatchError:
-            expect(str(module).count("store volatile"), 1, "stores of a module that no pass may touch")
-        else:
-            raise WrongError("a mismatch is no error")
-
-
 def errors(run: Run, step: Step, inner: Sight, here: Sight) -> None:
     """Errors from inside LLVM."""
     bad = counted("bad", '"optctx"="-unroll-count=x"')
@@ -133,26 +118,9 @@ def errors(run: Run, step: Step, inner: Sight, here: Sight) -> None:
     run.look(here)
 
 
-def jit(run: Run, step: Step, inner: Sight, here: Sight) -> None:
-    """MCJIT or LLJIT compiles a module of a bound LLVMContext, and the code runs."""
-    own = binding.create_context()
-    module = binding.parse_assembly("define i32 @f(i32 %x) {\n %y = mul i32 %x, 3\n ret i32 %y\n}", own)
-    OptionContext(dict(step.options), base="defaults").bind(own)
-    engine: Any
-    if step.other % 2:
-        engine = binding.create_mcjit_compiler(module, new_machine())
-        engine.finalize_object()
-        address = engine.get_function_address("f")
-    else:
-        engine = binding.create_lljit_compiler(new_machine())
-        library = binding.JITLibraryBuilder().add_ir(module).export_symbol("f").link(engine, "library")
-        address = library["f"]
-    expect(ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_int)(address)(14), 42, "what compiled code gives")
-
-
 def _look(run: Run, inner: Sight) -> None:
     expect_code(by_optctx, run.answers.optctx, inner.llvm, "LLVM's code")
 
 
-_ALL = (generator, unread, fingerprint, cached, machine, attribute, mismatch, errors, jit)
+_ALL = (generator, unread, fingerprint, cached, machine, attribute, errors)
 INSIDE: Final = {each.__name__: each for each in _ALL}

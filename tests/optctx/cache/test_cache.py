@@ -198,14 +198,14 @@ overrides = st.fixed_dictionaries({}, optional={name: st.sampled_from(v) for nam
 
 
 @examples(20, deadline=None, suppress_health_check=list(HealthCheck))
-@given(source=st.sampled_from([SCALE, CALLS, COUNTED]), first=overrides, second=overrides)
+@given(st.sampled_from([SCALE, CALLS, COUNTED]), st.sampled_from([X86, "aarch64"]), overrides, overrides)
 def test_it_is_never_wrong(
-    source: str, first: dict[str, object], second: dict[str, object], shared: CompileCache
+    shared: CompileCache, source: str, triple: str, first: dict[str, object], second: dict[str, object]
 ) -> None:
     for values in (first, {**first, **second}, first):
         hits = shared.hits
         with OptionContext(values):
-            assert shared.compile(source, triple=X86) == compile_job(Job(source, triple=X86))
+            assert shared.compile(source, triple=triple) == compile_job(Job(source, triple=triple))
     assert shared.hits == hits + 1, "what it has made it finds"
 
 
