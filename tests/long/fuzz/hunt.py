@@ -44,10 +44,6 @@ class Target(ABC, Generic[C]):
     def learn(self, case: C, outcome: Outcome) -> None:
         """Take note of how a case has ended."""
 
-    def summary(self) -> str:
-        """What is told beside the counts of cases."""
-        return ""
-
 
 @dataclass(frozen=True)
 class Finding(Generic[C]):
@@ -90,7 +86,7 @@ class Hunt(Generic[C]):
     def summary(self) -> str:
         """Counts of cases, without those that only make a finding smaller."""
         counts = (f"{count} {kind}" for kind, count in sorted(self.counts.items()))
-        return f"{sum(self.counts.values())} cases, {', '.join(counts)}{self.target.summary()}"
+        return f"{sum(self.counts.values())} cases, {', '.join(counts)}"
 
     def run_batch(self, seed: int, count: int) -> None:
         """`count` cases, which depend on nothing but the seed and what was found before."""

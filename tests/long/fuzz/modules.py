@@ -137,7 +137,7 @@ class ModulesTarget(Target[Case]):
 
     def _attribute(self, random: Random, parts: tuple[Part, ...], triple: str) -> Attribute:
         number = random.randrange(len(parts))
-        settings = [accepted(random, triple) for _ in range(random.choice((1, 2, 4, 8, 16, 30)))]
+        settings = [accepted(random) for _ in range(random.choice((1, 2, 4, 8, 16, 30)))]
         left = without_avoided(self._avoided, settings)
         words = tuple(setting.word(random.choice(("-", "--"))).encode() for setting in left)
         features = next((own for start, own in _FEATURES.items() if triple.startswith(start)), ("",))
