@@ -76,6 +76,9 @@ def test_pipeline_target_and_emission_are_part_of_the_input_and_a_result_comes_b
     assert counts(cache) == (len(inputs), len(inputs))
 
 
+SHARE = 16  # of the options that print, one in so many
+
+
 def printing(name: str, option: optctx.Option) -> OptionContext:
     """With a value of the option under which it prints, if anything makes it print."""
     others = [choice for choice in option.choices if choice != option.default]
@@ -98,24 +101,23 @@ def compile_twice(context: OptionContext, folder: Path) -> tuple[list[bool], tup
 
 
 @pytest.mark.usefixtures("attached")
-@pytest.mark.parametrize("share", [16, pytest.param(1, marks=pytest.mark.long)])
-def test_whatever_prints_prints_every_time(share: int, tmp_path: Path) -> None:
-    """Each option that prints or writes files, in a process of its own: LLVM ends it under some."""
+def test_whatever_prints_prints_every_time(tmp_path: Path) -> None:
+    """Some options that print or write files, each in a process of its own: LLVM ends it under some."""
     output = [
         (name, option)
         for name, option in optctx.registry().items()
         if option.trust == "output" and option.scope == "thread" and name == option.name
     ]
     seen, loud = 0, 0
-    for name, option in output[::share]:
+    for name, option in output[::SHARE]:
         (folder := tmp_path / name).mkdir()
         with suppress(CrashError):
             (first, second), counted, skipped = compile_twice(printing(name, option), folder)
             reason = "debug" if name == "debug-only" else name  # which it turns on as well
             assert (first, counted, skipped) == (second, (0, 0), {reason: 2}), name
             seen, loud = seen + 1, loud + first
-    assert seen > 120 // share
-    assert loud > 10 // share
+    assert seen > 120 // SHARE
+    assert loud > 0
 
 
 @forked

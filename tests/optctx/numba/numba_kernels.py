@@ -133,18 +133,13 @@ def steps(folder: str, *steps: Any) -> list[tuple[int, str]]:
     return [step(each) for each in steps]
 
 
-def without_optctx(first: str, second: str) -> tuple[list[tuple[int, str]], list[bool]]:
-    """Compile in one folder without options and then with fast-isel, and in another one the other way round.
-
-    Return what was found and made, and what of optctx is there.
-    """
+def without_optctx(folder: str) -> tuple[list[tuple[int, str]], list[bool]]:
+    """Compile, and once more with fast-isel. Return what was found and made, and what of optctx is there."""
     from numba.core import caching, codegen, dispatcher
 
-    found = []
-    for folder, fast in ((first, False), (first, True), (second, True), (second, False)):
-        binding.set_option("", f"-fast-isel={int(fast)}")
-        found += steps(folder, "plain")
-    return found, [
+    found = steps(folder, "plain")
+    binding.set_option("", "-fast-isel")
+    return [*found, *steps(folder, "plain")], [
         "optctx.numba.extension" in sys.modules,
         "optctx.errors" in sys.modules,
         hasattr(caching.Cache._load_overload, "__wrapped__"),

@@ -63,15 +63,13 @@ def test_functions_helpers_and_numpy_are_as_in_a_fresh_process() -> None:
     assert is_vector(helper)
 
 
-@pytest.mark.parametrize("decorator", ["njit", "jit"])
-def test_a_program_may_put_the_decorators_in_the_place_of_numbas(
-    decorator: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    ours = functools.partial(getattr(optctx.numba, decorator), options=SCALAR)
-    monkeypatch.setattr(numba, decorator, ours)
-    function = getattr(numba, decorator)(total)
-    assert function(ARRAY) == ARRAY.sum()
-    assert not is_vector(function)
+def test_a_program_may_put_the_decorators_in_the_place_of_numbas(monkeypatch: pytest.MonkeyPatch) -> None:
+    for decorator in ("njit", "jit"):
+        ours = functools.partial(getattr(optctx.numba, decorator), options=SCALAR)
+        monkeypatch.setattr(numba, decorator, ours)
+        function = getattr(numba, decorator)(total)
+        assert function(ARRAY) == ARRAY.sum()
+        assert not is_vector(function)
 
 
 def test_a_helper_with_options_keeps_them_and_its_caller_has_its_own() -> None:
@@ -198,12 +196,3 @@ def test_without_options_a_function_has_those_of_the_scope_around_its_decorator(
         assert is_vector(function) is (name in ("vector", "outside"))
     assert made["scalar"].llvm_options == made["again"].llvm_options == OptionContext(SCALAR)
     assert made["scalar"].targetdescr is made["again"].targetdescr, "equal contexts share code"
-
-
-def test_signatures_are_compiled_for_the_target_and_no_others() -> None:
-    function = optctx.numba.njit("int64(int64[::1])", options=SCALAR)(total)
-    assert len(function.signatures) == 1
-    assert function(ARRAY) == ARRAY.sum()
-    assert not is_vector(function)
-    with pytest.raises(TypeError, match="No matching definition"):
-        function(3)

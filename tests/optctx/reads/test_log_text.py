@@ -1,13 +1,11 @@
-"""A log as text, and the cause where nothing ran."""
+"""A log as text."""
 
 from __future__ import annotations
-
-from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
 from optctx import OptionContext, record
-from tests.support.scopes import four, in_threads, unrolled
+from tests.support.scopes import four, unrolled
 
 pytestmark = [pytest.mark.usefixtures("attached")]
 
@@ -44,20 +42,3 @@ def test_an_override_equal_to_the_process_wide_value_is_noted_where_it_was_read(
     with record() as log:
         unrolled()
     assert log.reads["unroll-count"].note == ""  # nothing overrides it
-
-
-def test_nothing_compiled_on_this_thread_is_the_cause_whenever_it_is_asked_for() -> None:
-    nothing = "LLVM read no option under it"
-    with four(), record() as log:
-        assert log.unread[0].cause.startswith(nothing)
-    in_threads([unrolled])
-    assert log.unread[0].cause.startswith(nothing)
-    with ThreadPoolExecutor(1) as pool:
-        assert pool.submit(unrolled).result() == 1  # starts the thread, which may inherit a scope later
-        with four(slp_threshold=7), record() as log:
-            assert pool.submit(unrolled).result() == 1
-            assert {unread.cause.startswith(nothing) for unread in log.unread} == {True}
-            assert "optctx.wrap" in log.unread[0].cause
-            assert unrolled() == 4
-    [unread] = log.unread
-    assert unread.cause.startswith("what reads it did not run")

@@ -1,4 +1,7 @@
-"""`record()`: every option that LLVM reads in the block, with its values and the functions that read it."""
+"""`record()`: every option that LLVM reads in the block, with its values and the functions that read it.
+
+That it changes nothing: tests/optctx/cache/test_cache.py, which records what it compiles.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,7 @@ from llvmlite import binding
 
 import optctx
 from optctx import OptctxError, OptionContext, record, registry
-from optctx.compiling import FreshProcess, Job, compile_job
+from optctx.compiling import Job, compile_job
 from optctx.reads.log import Log
 from tests.support.ir_texts import CALLS, COUNTED, SCALE, X86
 from tests.support.runs import EMISSION, RUNS, emit_object_by_llvmlite, machine, stores
@@ -169,25 +172,3 @@ def test_the_readers_that_the_registry_names_are_those_that_are_recorded() -> No
     # Besides, some read a table or a copy in its place.
     apart = {name for name in own if not own[name] <= readers[name]}
     assert apart <= {"regalloc", "pre-RA-sched"}, {name: own[name] - readers[name] for name in apart}
-
-
-# What is recorded changes nothing
-
-JOBS = [
-    Job(SCALE, triple="aarch64-linux-gnu"),
-    Job(CALLS, triple=X86, options=("-inline-threshold=0", "-regalloc=fast")),
-]
-
-
-def test_the_output_is_that_of_a_fresh_process(fresh: FreshProcess) -> None:
-    for job in JOBS:
-        expected = fresh.compile(job)
-        assert expected.error is None
-        context = OptionContext.from_args(job.options, base="defaults")
-        for _ in range(2):
-            with record() as log, context:
-                assert compile_job(job) == expected
-            assert len(log.reads) > 50
-            assert log.unread == []
-        with context:
-            assert compile_job(job) == expected
