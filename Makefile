@@ -56,7 +56,7 @@ probe: $(VENV)/.tests
 	$(BIN)/python -m tests.long.probe
 	$(BIN)/python -m tests.long.fuzz --target sets --minutes 30 --seconds 60 --llvm-tests Transforms CodeGen
 
-# Random programs on threads, under signals: make soak MINUTES=60 SEED=1
+# Random programs on threads: make soak MINUTES=60 SEED=1
 soak: $(VENV)/.tests
 	$(BIN)/python -m tests.long.soak --minutes $(MINUTES) --seed $(SEED)
 

@@ -1,7 +1,6 @@
 """Random programs on threads for as long as one likes: more than those of `make test`, and with more in them.
 
-The programs are those of tests/promises. A thread may do more in a scope of its own, while the main thread is
-interrupted by signals.
+The programs are those of tests/promises. A thread may do more in a scope of its own.
 """
 
 from __future__ import annotations
@@ -15,7 +14,6 @@ from functools import partial
 from hypothesis import Phase
 
 from tests.long.soak.inside import INSIDE
-from tests.long.soak.interrupted import interrupted
 from tests.promises.answers import known_answers
 from tests.promises.checking import agree_with_the_model
 from tests.promises.running import More
@@ -31,14 +29,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--seed", type=int, default=1, help="of the first programs")
     parser.add_argument("--programs", type=int, default=20, help="of each seed")
     options = parser.parse_args(arguments)
-    more = More(INSIDE, interrupted)
     answers = known_answers()
     until = time.monotonic() + 60 * options.minutes
     number, found = options.seed, 0
     drawn = {"max_examples": options.programs, "phases": (Phase.generate, Phase.shrink)}
     while found < _MOST:
         try:
-            in_child(partial(agree_with_the_model, answers, more, number, **drawn))  # prints what is wrong
+            in_child(
+                partial(agree_with_the_model, answers, More(INSIDE), number, **drawn)
+            )  # prints it
         except AssertionError:
             print(f"FOUND seed {number}", flush=True)
             found += 1

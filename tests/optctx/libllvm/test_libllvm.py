@@ -9,17 +9,14 @@ import asyncio
 import gc
 import itertools
 import pathlib
-import random
 import re
 import shutil
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
 from typing import Any, cast, get_args
 
-import llvmlite.binding
 import pytest
 
 import optctx
@@ -175,29 +172,6 @@ def test_jobs_compile_with_it_on_threads_as_in_fresh_processes(library: str) -> 
     assert min(map(len, outputs.values())) >= 2, "the options matter"
     same = Job(COUNTED, "verify", emit="none")
     assert compile_job(replace(same, llvm=library)) == compile_job(same), "the number of instructions"
-
-
-@forked
-def test_three_llvms_in_nested_scopes_each_read_their_own(library: str, tmp_path: pathlib.Path) -> None:
-    own, copied = libllvm.open(library), libllvm.open(shutil.copy(library, tmp_path / "copy.so"))
-    images = None, own.image, copied.image
-
-    def seen() -> tuple[int, ...]:
-        module = llvmlite.binding.parse_assembly(COUNTED, llvmlite.binding.create_context())
-        optctx.run_passes(module, "loop-unroll")
-        return str(module).count("store volatile"), unrolled(own), unrolled(copied)
-
-    def work(seed: int) -> None:
-        draw, expected = random.Random(seed), [1, 1, 1]
-        with ExitStack() as scopes:
-            for place in draw.choices(range(3), k=4):
-                expected[place] = draw.choice((2, 3, 4, 5))
-                scopes.enter_context(OptionContext(unroll_count=expected[place], image=images[place]))
-                assert seen() == tuple(expected)
-        assert seen() == (1, 1, 1)
-
-    with ThreadPoolExecutor(4) as pool:
-        list(pool.map(work, range(4)))
 
 
 @forked

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from llvmlite import binding
 
-from optctx import ContainmentWarning, OptionContext, contained, current, propagating, record, wrap
+from optctx import ContainmentWarning, OptionContext, contained, current, propagating, wrap
 from tests.support.processes import SECONDS
 from tests.support.rows import rows
 from tests.support.scopes import OUTSIDE, UNROLLED_ONCE, both, eight, four, set_option, unrolled
@@ -202,24 +202,6 @@ def test_an_exception_of_the_work_is_the_callers_and_leaves_nothing_behind(way: 
             go()
         assert raised.value.args == (4 if way in CARRIED else UNROLLED_ONCE,)
         assert look() == expected(context)
-
-
-@ways
-def test_a_record_is_of_the_thread_that_does_the_work(way: str) -> None:
-    def recorded() -> tuple[int, tuple[object, ...]]:
-        with record() as log:
-            unrolled()
-        return threading.get_ident(), log.reads["unroll-count"].values
-
-    made, caller = four(), eight()
-    with made:
-        go = WAYS[way](recorded)
-    with caller, record() as log:
-        thread, seen = go()
-    assert seen == (expected(whose(way, made, caller))[2],)
-    assert [read.values for read in log.reads.values() if read.name == "unroll-count"] == (
-        [seen] if thread == threading.get_ident() else []
-    )
 
 
 @rows("way", CARRIED)
