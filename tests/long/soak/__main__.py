@@ -35,9 +35,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     drawn = {"max_examples": options.programs, "phases": (Phase.generate, Phase.shrink)}
     while found < _MOST:
         try:
-            in_child(
-                partial(agree_with_the_model, answers, More(INSIDE), number, **drawn)
-            )  # prints it
+            in_child(partial(agree_with_the_model, answers, More(INSIDE), number, **drawn))  # prints it
         except AssertionError:
             print(f"FOUND seed {number}", flush=True)
             found += 1
