@@ -6,8 +6,7 @@ import pytest
 
 from optctx.compiling import FreshProcess, Job
 from optctx.values import Judgement
-from tests.long.effects.__main__ import case_of, of_attributes
-from tests.long.effects.functions import doubled
+from tests.long.effects import case_of, doubled, of_attributes
 from tests.support.ir_texts import CALLS, COUNTED, LOWERED, SCALE, X86
 from tests.support.processes import python_process
 

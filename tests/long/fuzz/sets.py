@@ -18,8 +18,7 @@ from tests.long.fuzz.bases import attributed
 from tests.long.fuzz.confined import Limits, Outcome, outcomes
 from tests.long.fuzz.hunt import Target
 from tests.long.fuzz.words import Setting, without_avoided
-from tests.long.probe.jobs import jobs, tuning_jobs
-from tests.long.probe.values import spread_values, tuning_options
+from tests.long.probe.jobs import jobs, spread_values, tuning_jobs, tuning_options
 
 _ATTRIBUTES = 0.25  # of the cases
 # The largest that are tried: over more LLVM takes minutes for loops in loops, also if their metadata asks for

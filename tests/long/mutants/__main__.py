@@ -11,8 +11,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 
 from tests.long.mutants.mutation import CORE, MUTATIONS, CannotMutateError, Mutation
-from tests.long.mutants.replica import CannotBuildError, Replica
-from tests.long.mutants.trial import Outcome, run_tests
+from tests.long.mutants.replica import CannotBuildError, Outcome, Replica, run_tests
 
 ROOT = pathlib.Path(__file__).parents[3]
 _NONE = "none"  # the name of the run without a mutation

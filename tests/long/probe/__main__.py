@@ -12,8 +12,7 @@ from typing import TypeAlias
 from evidence.conformance.job import Job, compile_job, initialise, source
 from optctx import OptctxError, OptionContext, registry
 from tests.long.fuzz.confined import Limits, Outcome, outcomes
-from tests.long.probe.jobs import jobs, may_be_set, read_by_jobs, unlike
-from tests.long.probe.values import hostile_values
+from tests.long.probe.jobs import hostile_values, jobs, may_be_set, read_by_jobs, unlike
 
 _READERS = 6  # compilations with each value
 Finding: TypeAlias = tuple[Job, Outcome]  # what a job did beside compiling

@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from optctx._native import Site, Span, find_references_to_each, instruction_length, locate
+from optctx._native import Site, instruction_length
 from optctx.arch import CannotDecodeError
 from optctx.arch.code import SiteRefusal
 from optctx.arch.x86_64 import intercepting, sites
 from optctx.arch.x86_64.capstone_decoder import CapstoneDecoder
-from optctx.arch.x86_64.decoding import LONGEST, Reference
+from optctx.arch.x86_64.decoding import Reference
 from optctx.arch.x86_64.sites import Tactic, judge, references_at
 from optctx.engine.attach import attach
 from optctx.engine.engine import _trampolines
@@ -105,25 +105,6 @@ def test_a_length_that_needs_no_decoder_is_the_one_that_iced_says(
                 assert not instruction.is_invalid, code.hex()
                 assert found == (instruction.len, operand_at), code.hex()
     assert known > least
-
-
-@pytest.mark.iced
-def test_instructions_are_where_iced_finds_them_in_every_function_that_refers_to_an_option() -> None:
-    image, decoder = llvmlite_image(), iced()
-    options = attach().survey.options
-    spans = sorted({(option.address, option.size) for option in options if option.size})
-    located = 0
-    for references in find_references_to_each(image, [[Span(*span) for span in spans]])[0]:
-        function = references.function
-        found = locate(image, references)
-        if found is None or not function.name:
-            continue
-        located += 1
-        size = min(function.size, references.places[-1] + LONGEST - function.address)
-        code = image.initial_bytes(function.address, size)
-        expected = references_at(references.places, code, function.address, decoder)
-        assert found == [(each.address, len(each.code), each.modrm_at) for each in expected]
-    assert located > 2000
 
 
 PREFIXES = ("", "40", "48", "4c", "66", "6648", "67", "f0", "f2", "f3", "64")

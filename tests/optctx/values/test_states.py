@@ -1,6 +1,8 @@
-"""Options whose values no type tells, in an LLVM that is built otherwise."""
+"""When two states of an option are equal, and the texts that stand for them in keys which users keep."""
 
 from __future__ import annotations
+
+import math
 
 from llvmlite import binding
 
@@ -14,6 +16,18 @@ from tests.support.alone import alone
 _STRING = "NSt3__212basic_stringIcNS2_11char_traitsIcEENS2_9allocatorIcEEEE"
 NEW_STRINGS = f"_ZTVN4llvm2cl4listI{_STRING}bNS0_6parserIS8_EEEE"
 NEW_STRING = f"_ZTVN4llvm2cl3optI{_STRING}Lb0ENS0_6parserIS8_EEEE"
+
+
+def test_states_are_equal_that_llvm_treats_alike() -> None:
+    assert State(4, 1) == State(4, 2), "it asks whether an option was given, not how often"
+    assert State(4, 0) != State(4, 1) != State(5, 1)
+    assert State(math.nan, 0) == State(math.nan, 0)
+    assert State(0.0, 0) != State(-0.0, 0)
+    assert State(None, 1, readable=False) != State(None, 2, readable=False), "all that shows of a change"
+
+
+def test_the_texts_of_states_never_change() -> None:
+    assert State([1.5, 2, math.nan, "b, c"], 2).text == "given [0x1.8000000000000p+0, 2, nan, 'b, c']"
 
 
 @alone

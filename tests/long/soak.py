@@ -1,14 +1,22 @@
-"""What a thread may do in a scope of its own, beside what all random programs do, and what it must see."""
+"""Random programs on threads for as long as one likes: more than those of `make test`, and with more in them.
+
+The programs are those of tests/promises. A thread may do more in a scope of its own.
+"""
 
 from __future__ import annotations
 
+import argparse
 import atexit
 import functools
 import shutil
+import sys
 import tempfile
-from collections.abc import Callable, Generator
+import time
+from collections.abc import Callable, Generator, Sequence
+from functools import partial
 from typing import Final
 
+from hypothesis import Phase
 from llvmlite import binding
 
 import optctx
@@ -21,12 +29,15 @@ from optctx import (
     record,
 )
 from tests.long.fuzz.bases import attributed
-from tests.promises.answers import JOB
+from tests.promises.answers import JOB, known_answers
+from tests.promises.checking import agree_with_the_model
 from tests.promises.model import Sight, key_of
 from tests.promises.program import Step
-from tests.promises.running import Run, WrongError, by_optctx, expect, expect_code, new_machine
+from tests.promises.running import More, Run, WrongError, by_optctx, expect, expect_code, new_machine
 from tests.support.ir_texts import UNROLL, X86, counted
+from tests.support.processes import in_child
 
+_MOST = 10  # findings before giving up
 _UNREAD = {"arm-parallel-dsp-load-limit": "3"}  # nothing here generates code for Arm
 
 # One for the whole run, and one for the whole process.
@@ -124,3 +135,31 @@ def _look(run: Run, inner: Sight) -> None:
 
 _ALL = (generator, unread, fingerprint, cached, machine, attribute, errors)
 INSIDE: Final = {each.__name__: each for each in _ALL}
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Exit status: 0 if nothing was found, 1 if something was."""
+    parser = argparse.ArgumentParser(prog="python -m tests.long.soak", description=__doc__)
+    parser.add_argument("--minutes", type=float, default=1)
+    parser.add_argument("--seed", type=int, default=1, help="of the first programs")
+    parser.add_argument("--programs", type=int, default=20, help="of each seed")
+    options = parser.parse_args(arguments)
+    answers = known_answers()
+    until = time.monotonic() + 60 * options.minutes
+    number, found = options.seed, 0
+    drawn = {"max_examples": options.programs, "phases": (Phase.generate, Phase.shrink)}
+    while found < _MOST:
+        try:
+            in_child(partial(agree_with_the_model, answers, More(INSIDE), number, **drawn))  # prints it
+        except AssertionError:
+            print(f"FOUND seed {number}", flush=True)
+            found += 1
+        number += 1
+        if time.monotonic() >= until:
+            break
+    print(f"{(number - options.seed) * options.programs} programs, {found} found")
+    return int(found > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
