@@ -21,14 +21,16 @@ from optctx.values import judgement_of
 T = TypeVar("T")
 
 _ROOT = Path(__file__).parents[2] / "programs"
-TRIPLES = """
-x86_64-unknown-linux-gnu i386-unknown-linux-gnu aarch64-unknown-linux-gnu arm64-apple-macosx
-armv7-unknown-linux-gnueabihf thumbv8.1m.main-none-eabi riscv64-unknown-linux-gnu
-powerpc64le-unknown-linux-gnu powerpc-unknown-linux-gnu mips-unknown-linux-gnu mipsel-unknown-linux-gnu
-s390x-unknown-linux-gnu sparcv9-unknown-linux-gnu hexagon-unknown-elf amdgcn-amd-amdhsa nvptx64-nvidia-cuda
-bpfel-unknown-none wasm32-unknown-unknown loongarch64-unknown-linux-gnu lanai msp430 xcore
-spirv64-unknown-unknown avr r600 ve-unknown-linux-gnu x86_64-pc-windows-msvc powerpc64-ibm-aix
-""".split()
+TRIPLES = (
+    "x86_64-unknown-linux-gnu", "i386-unknown-linux-gnu", "aarch64-unknown-linux-gnu", "arm64-apple-macosx",
+    "armv7-unknown-linux-gnueabihf", "thumbv8.1m.main-none-eabi", "riscv64-unknown-linux-gnu",
+    "powerpc64le-unknown-linux-gnu", "powerpc-unknown-linux-gnu", "mips-unknown-linux-gnu",
+    "mipsel-unknown-linux-gnu", "s390x-unknown-linux-gnu", "sparcv9-unknown-linux-gnu",
+    "hexagon-unknown-elf", "amdgcn-amd-amdhsa", "nvptx64-nvidia-cuda", "bpfel-unknown-none",
+    "wasm32-unknown-unknown", "loongarch64-unknown-linux-gnu", "lanai", "msp430", "xcore",
+    "spirv64-unknown-unknown", "avr", "r600", "ve-unknown-linux-gnu", "x86_64-pc-windows-msvc",
+    "powerpc64-ibm-aix",
+)  # fmt: skip
 _PIPELINES = ("default<O0>", "default<O3>", "default<Oz>", "lto<O2>", "thinlto-pre-link<O2>")
 PASSES = (
     "function(loop-mssa(licm,simple-loop-unswitch<nontrivial>),loop(loop-idiom,indvars,loop-deletion,"

@@ -92,23 +92,16 @@ def code_in_memory(function: Any) -> str:
 def step(options: Any) -> tuple[int, str]:
     """Compile a function, or find it in Numba's cache.
 
-    `options`: "plain" for Numba itself, {"scope": options} for Numba inside a scope, or the options of a
-    function of `optctx.numba`. Return how often Numba found the function, and `code_in_memory` of it.
+    `options`: "plain" for Numba itself, or the options of a function of `optctx.numba`. Return how often
+    Numba found the function, and `code_in_memory` of it.
     """
     if options == "plain":
         function = numba.njit(calls_helper, cache=True)
-        function(ARRAY)
-    elif "scope" in options:
-        from optctx import OptionContext
-
-        function = numba.njit(calls_helper, cache=True)
-        with OptionContext(options["scope"]):
-            function(ARRAY)
     else:
         import optctx.numba
 
         function = optctx.numba.njit(calls_helper, cache=True, options=options)
-        function(ARRAY)
+    function(ARRAY)
     return sum(function.stats.cache_hits.values()), code_in_memory(function)
 
 

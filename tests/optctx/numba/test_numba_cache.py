@@ -53,7 +53,7 @@ def started() -> None:
 
 
 def test_entries_are_found_under_the_options_that_they_read(cache: pathlib.Path) -> None:
-    """Those of functions with options and those of plain Numba are kept apart; scopes find and keep none.
+    """Those of functions with options and those of plain Numba are kept apart.
 
     Plain Numba loads code of other options. If Numba mends it, the first assertion is to be changed.
     """
@@ -66,11 +66,10 @@ def test_entries_are_found_under_the_options_that_they_read(cache: pathlib.Path)
     assert [step(each) for each in ({}, {}, FAST, {**FAST, **ARM})] == [
         *((0, plain), (1, plain), (1, fast), (1, fast))
     ]
-    assert [step({"scope": each}) for each in (FAST, FAST, {})] == [(0, fast), (0, fast), (0, plain)]
     # In another process, which was told the same in another way.
-    ways: tuple[Any, ...] = {}, {"fast-isel": False}, ARM, {"scope": {"fast-isel": False}}, "plain"
+    ways: tuple[Any, ...] = {}, {"fast-isel": False}, ARM, "plain"
     assert run(steps, str(cache), *ways, process_wide=["-fast-isel=1"]) == [
-        *((1, fast), (0, plain), (1, fast), (0, plain), (1, plain))
+        *((1, fast), (0, plain), (1, fast), (1, plain))
     ]
     assert {path: path.read_bytes() for path in written} == written
 

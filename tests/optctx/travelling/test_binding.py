@@ -128,12 +128,18 @@ def test_emission_and_mcjit_are_stopped_on_mismatch_as_well(llvm_context: Any) -
                 assert str(module) == before
                 with context:
                     assert emit(module, target)
-    module = binding.parse_assembly(SCALE, llvm_context)
-    with binding.create_mcjit_compiler(module, machine()) as engine:
-        with pytest.raises(ContextMismatchError, match="pre-RA-sched"):
-            engine.finalize_object()
-        with context:
-            engine.finalize_object()
+
+    def code(refused: bool) -> bytes:
+        own = binding.parse_assembly(SCALE, llvm_context)
+        with binding.create_mcjit_compiler(own, machine()) as engine:
+            if refused:
+                with pytest.raises(ContextMismatchError, match="pre-RA-sched"):
+                    engine.finalize_object()
+            with context:
+                engine.finalize_object()
+                return ctypes.string_at(engine.get_function_address("scale"), 64)
+
+    assert code(refused=True) == code(refused=False)  # nothing was made under the other values
     optctx.unbind(llvm_context)
 
 
