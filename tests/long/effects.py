@@ -19,9 +19,9 @@ import optctx
 from evidence.conformance.job import source
 from optctx import OptionContext, record, registry
 from optctx.compiling import FreshProcess, Job, Result, compile_job, compile_unchecked
-from tests.long.fuzz.bases import attributed
 from tests.long.fuzz.confined import Limits, outcomes
-from tests.long.probe.jobs import jobs, spread_values, tuning_options, unlike
+from tests.long.fuzz.modules import attributed
+from tests.long.probe import jobs, spread_values, tuning_options, unlike
 
 _READERS = 6  # compilations that are tried with an option
 _EFFECTS = 3  # compilations of an option that it changes

@@ -28,7 +28,7 @@ from optctx import (
     emit_assembly,
     record,
 )
-from tests.long.fuzz.bases import attributed
+from tests.long.fuzz.modules import attributed
 from tests.promises.answers import JOB, known_answers
 from tests.promises.checking import agree_with_the_model
 from tests.promises.model import Sight, key_of

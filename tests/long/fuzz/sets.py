@@ -14,11 +14,11 @@ from evidence.conformance.job import Job, compile_job, initialise, source
 from optctx import OptionContext, info, record
 from optctx.engine.attach import attach
 from optctx.values import read_for_all
-from tests.long.fuzz.bases import attributed
 from tests.long.fuzz.confined import Limits, Outcome, outcomes
 from tests.long.fuzz.hunt import Target
+from tests.long.fuzz.modules import attributed
 from tests.long.fuzz.words import Setting, without_avoided
-from tests.long.probe.jobs import jobs, spread_values, tuning_jobs, tuning_options
+from tests.long.probe import jobs, spread_values, tuning_jobs, tuning_options
 
 _ATTRIBUTES = 0.25  # of the cases
 # The largest that are tried: over more LLVM takes minutes for loops in loops, also if their metadata asks for

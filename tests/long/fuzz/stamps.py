@@ -17,10 +17,9 @@ from llvmlite import binding
 import optctx
 from optctx import OptctxError, OptionContext, info
 from optctx.values import CLASSES
-from tests.long.fuzz.bases import Part, files, prepare
 from tests.long.fuzz.confined import Limits
 from tests.long.fuzz.hunt import Target
-from tests.long.fuzz.modules import TRIPLES, attribute_text, compiled
+from tests.long.fuzz.modules import TRIPLES, Part, attribute_text, compiled, files, prepare
 from tests.long.fuzz.words import Setting, accepted, garbage, hostile
 
 _MEMORY = 1 << 30

@@ -11,7 +11,7 @@ from optctx import Option, registry
 from optctx.engine.attach import attach
 from optctx.image.abi import INTEGER_RANGES
 from optctx.values import read_for_all
-from tests.long.probe.jobs import hostile_values, spread_values, tuning_options
+from tests.long.probe import hostile_values, spread_values, tuning_options
 
 _ODD = ("1" + "0" * 40, "0x7fffffff", "0b11", "-0", "007", "+1", " 1", "1 ", "(", "[", "a{9999}", "%s%n",
         "/dev/null", "/proc/self/mem", "/tmp", "..", "-", "@/etc/passwd", "|id", "$(id)", "`id`", "\0",

@@ -6,7 +6,7 @@ import asyncio
 import sys
 import threading
 from collections.abc import Callable, Coroutine, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
 from contextvars import copy_context
 from functools import partial
@@ -41,18 +41,8 @@ def workers() -> Iterator[None]:
 
 
 def on_a_thread(work: Work) -> Any:
-    future: Future[Any] = Future()
-
-    def run() -> None:
-        try:
-            future.set_result(work())
-        except BaseException as error:  # handed to the thread that waits
-            future.set_exception(error)
-
-    thread = threading.Thread(target=run)
-    thread.start()
-    thread.join(SECONDS)
-    return future.result(0)
+    with ThreadPoolExecutor(1) as new:
+        return new.submit(work).result(SECONDS)
 
 
 def call(work: Work) -> Any:

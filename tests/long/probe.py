@@ -1,26 +1,99 @@
-"""What is compiled: the jobs of tests/programs/sample without their options, every file for every target.
-
-And commands of LLVM's own tests, if a module may set their options.
-"""
+"""What options do to LLVM: each with hostile values, in a process that cannot reach outside."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import multiprocessing
+import random
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from random import Random
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
-from evidence.conformance.job import Job, compile_job
+from evidence.conformance.job import Job, compile_job, initialise, source
 from evidence.conformance.runlines import read_jobs
 from evidence.conformance.source import default_cache, llvm_tests
 from optctx import OptctxError, Option, OptionContext, record, registry
 from optctx.image.abi import INTEGER_RANGES
 from optctx.testing.strategies import is_literal
 from optctx.values import judgement_of
+from tests.long.fuzz.confined import Limits, Outcome, outcomes
+
+_READERS = 6  # compilations with each value
+Finding: TypeAlias = tuple[Job, Outcome]  # what a job did beside compiling
+
+
+def main() -> int:
+    """Every option with hostile values, wherever it is read; status 1 if one that modules may set misbehaves.
+
+    One line for each thing that an option does beside compiling.
+    """
+    initialise()
+    wrong = 0
+    for job, outcome in _found():
+        accepted = may_be_set(job)
+        wrong += accepted
+        where = f"{job.path.rpartition('/')[2]} {job.passes} {job.triple}"
+        judged = "modules may set " if accepted else ""
+        said = " ".join(outcome.printed.split())[:200]
+        print(f"{judged}{' '.join(job.options)} in {where}: {outcome.how} {said}", flush=True)
+    print(f"{wrong} findings of values that modules may set")
+    return int(wrong > 0)
+
+
+def _found() -> Iterator[Finding]:
+    names = [name for name, each in registry().items() if each.scope == "thread" and not each.alias_of]
+    candidates = jobs()
+    for job in candidates:  # children open no file and import nothing
+        source(job.path)
+    compile_job(candidates[0])
+    dying = {job for job in candidates if _findings([job])}
+    readers = read_by_jobs([job for job in candidates if job not in dying])
+    print(f"{len(names)} options, {sum(name in readers for name in names)} of them read", flush=True)
+    chance = random.Random(0)
+    tried = []
+    for name in names:
+        chosen = unlike(readers.get(name, []), lambda job: job, chance)[:_READERS]
+        options = [(f"-{name}={value}",) for value in hostile_values(registry()[name])]
+        tried.append([replace(job, options=each) for job in chosen for each in options])
+    # Not on threads: what is no main thread has the C library open a file when it gives memory back.
+    with multiprocessing.get_context("fork").Pool() as processes:
+        for found in processes.imap(_findings, tried):
+            yield from found
+
+
+def _findings(tried: Sequence[Job]) -> list[Finding]:
+    """Compile. Return what jobs did beside it. No job follows under options that have ended one."""
+    found: list[Finding] = []
+    while tried:
+        left: list[Job] = []
+        for place, (job, outcome) in enumerate(zip(tried, outcomes(tried, _compile, Limits()), strict=False)):
+            if outcome.wrong:
+                found.append((job, outcome))
+            if outcome.fatal:
+                left = [each for each in tried[place + 1 :] if each.options != job.options]
+                break
+        tried = left
+    return found
+
+
+def _compile(job: Job) -> str:
+    try:
+        context = OptionContext.from_args(job.options, base="defaults")
+    except OptctxError:
+        return "refused"  # LLVM's parser refuses the value
+    with context:
+        compile_job(job)
+    return "compiled"
+
+
+# What is compiled: the jobs of tests/programs/sample without their options, every file for every target; and
+# commands of LLVM's own tests, if a module may set their options
 
 T = TypeVar("T")
 
-_ROOT = Path(__file__).parents[2] / "programs"
+_ROOT = Path(__file__).parents[1] / "programs"
 TRIPLES = (
     "x86_64-unknown-linux-gnu", "i386-unknown-linux-gnu", "aarch64-unknown-linux-gnu", "arm64-apple-macosx",
     "armv7-unknown-linux-gnueabihf", "thumbv8.1m.main-none-eabi", "riscv64-unknown-linux-gnu",
@@ -172,3 +245,7 @@ def hostile_values(option: Option) -> list[str]:
     if kind in ("double", "float"):
         return list(_REALS)
     return [*option.choices, *_TEXTS]
+
+
+if __name__ == "__main__":
+    sys.exit(main())
