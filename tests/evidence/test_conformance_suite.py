@@ -45,10 +45,6 @@ SAME = "; stock LLVM gives this very output as well"
             {"wrong in company": ("differing", "agrees alone in a process"), "right": ("agreed", "")},
         ),
         (
-            ("killed together", "killed together, too"),  # a crash that takes two is blamed on both
-            dict.fromkeys(("killed together", "killed together, too"), ("crashed", "together: SIGSEGV: ")),
-        ),
-        (
             ("hangs", "right"),
             {"hangs": ("crashed", "alone: SIGKILL: "), "right": ("agreed", "")},
         ),

@@ -83,8 +83,7 @@ class Replica:
             source, target = self._root / name, self.tree / name
             if not target.exists() or target.read_bytes() != source.read_bytes():
                 target.parent.mkdir(parents=True, exist_ok=True)
-                shutil.copyfile(source, target)
-                shutil.copymode(source, target)
+                shutil.copy(source, target)
 
     def _make_interpreter(self) -> None:
         venv = self._folder / "venv"
