@@ -12,6 +12,7 @@ from collections.abc import Callable
 from functools import partial
 
 import pytest
+from llvmlite.binding import ffi
 
 import optctx
 from optctx import UnsupportedImageError, attach, loaded_image
@@ -93,3 +94,19 @@ def test_each_reason_is_an_error_that_says_what_to_do_which_works_there_and_chan
 
     for row in REASONS:
         in_child(partial(child, *row))
+
+
+@alone
+def test_attaching_again_drops_nothing_that_another_thread_may_be_in() -> None:
+    """ctypes calls a function's `errcheck` without a reference to it."""
+
+    def checks() -> list[object]:
+        return [ffi.lib._fntab[name]._cfn.errcheck for name in sorted(ffi.lib._fntab)]
+
+    optctx.attach()
+    before = checks()
+    assert len({id(each) for each in before}) > 1
+    for _ in range(3):
+        optctx.detach()
+        optctx.attach()
+        assert all(now is was for now, was in zip(checks(), before, strict=True))

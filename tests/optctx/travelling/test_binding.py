@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import gc
 import pathlib
 from collections.abc import Callable
 from dataclasses import replace
@@ -245,3 +246,17 @@ def test_a_run_keeps_its_binding_if_another_thread_ends_it(llvm_context: Any, tm
             unbind(llvm_context)
             assert bound(llvm_context) is None
         assert stores(module) == COUNT
+
+
+def test_objects_that_are_only_dropped_are_freed_without_the_collector() -> None:
+    """The binding ends when LLVM disposes of the LLVMContext, and shows that."""
+    gc.disable()
+    try:
+        module = binding.parse_assembly(COUNTED, binding.create_context())
+        OptionContext().bind(module._context)
+        assert bound_count() == 1
+        optctx.run_passes(module, "default<O1>")
+        del module
+        assert bound_count() == 0
+    finally:
+        gc.enable()
