@@ -54,15 +54,14 @@ fuzz: $(if $(SANITIZER),build/$(SANITIZER)/.made,$(VENV)/.tests)
 # Then sets of such options, until half an hour is over: pairs that end the process although neither does alone.
 probe: $(VENV)/.tests
 	$(BIN)/python -m tests.long.probe
-	$(BIN)/python -m tests.long.probe --llvm-tests Transforms CodeGen
 	$(BIN)/python -m tests.long.fuzz --target sets --minutes 30 --seconds 60 --llvm-tests Transforms CodeGen
 
-# Random programs on threads, under signals, and processes whose system calls fail: make soak MINUTES=60 SEED=1
+# Random programs on threads: make soak MINUTES=60 SEED=1
 soak: $(VENV)/.tests
 	$(BIN)/python -m tests.long.soak --minutes $(MINUTES) --seed $(SEED)
 
 # Mistakes on purpose, each built into a copy under build/mutants: the core part of the tests must see every one.
-# make mutants MUTANTS='--keep outer-scope-lost' tries one, MUTANTS=--list tells what they break.
+# make mutants MUTANTS='--keep outer-scope-lost' tries one; tests/long/mutants/mutations.txt has them all.
 mutants: $(VENV)/.tests
 	$(BIN)/python -m tests.long.mutants $(MUTANTS)
 

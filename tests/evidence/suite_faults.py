@@ -37,8 +37,6 @@ _OPTIONS = {
     "wrong in company": ("-unroll-count=6",),
     "wrong and remembering": ("-unroll-count=7",),
     "killed": ("-unroll-count=8",),
-    "killed together": ("-unroll-count=10",),
-    "killed together, too": ("-unroll-count=11",),
     "unstable": ("-unroll-count=12",),
     "dies fresh": ("-unroll-count=13",),
     "hangs": ("-unroll-count=14",),
@@ -48,14 +46,12 @@ _JOBS = {
     for name, options in _OPTIONS.items()
 }
 _NAMES = {job: name for name, job in _JOBS.items()}
-_TOGETHER = ("killed together", "killed together, too")
-_APART = ("hangs", "wrong in company", *_TOGETHER)  # which need two threads for themselves
+_APART = ("hangs", "wrong in company")  # which need two threads for themselves
 _PATIENCE = 4.0  # seconds that one job waits for another
 _LATE = 10.0  # seconds for one job in a fresh process; several times that inside a context
 _SOON_LATE = 2.0  # the same where a job hangs
 _ODD = Outcome("output", "odd")
 _other_began = threading.Event()
-_both = threading.Barrier(2)
 
 
 def _inside(job: Job, mode: Mode, machines: Machines | None) -> Outcome:
@@ -71,19 +67,11 @@ def _inside(job: Job, mode: Mode, machines: Machines | None) -> Outcome:
         return _ODD
     if name == "killed":
         os.write(2, b"last words")
-        _die()
+        # This very thread: a signal to the process may find another one, and let this one go on for a while.
+        signal.pthread_kill(threading.get_ident(), signal.SIGSEGV)
     if name == "hangs":
         time.sleep(1000)
-    if name in _TOGETHER:
-        with contextlib.suppress(threading.BrokenBarrierError):
-            _both.wait(_PATIENCE)
-            _die()
     return scoped_outcome(job, mode, machines)
-
-
-def _die() -> None:
-    """This very thread: a signal to the process may find another one, and let this one go on for a while."""
-    signal.pthread_kill(threading.get_ident(), signal.SIGSEGV)
 
 
 class _Stock:

@@ -5,15 +5,10 @@ from __future__ import annotations
 import json
 import pathlib
 import tempfile
-from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from evidence.conformance.audited import sightings_as_text
-from evidence.conformance.job import Job, Outcome
-from evidence.conformance.verdict import Verdict
-from tests.support.audit import Access
 from tests.support.own_llvm import PARTS, link, needs_archives
 from tests.support.processes import python_process, run_python
 from tests.support.rows import rows
@@ -50,10 +45,6 @@ SAME = "; stock LLVM gives this very output as well"
             {"wrong in company": ("differing", "agrees alone in a process"), "right": ("agreed", "")},
         ),
         (
-            ("killed together", "killed together, too"),  # a crash that takes two is blamed on both
-            dict.fromkeys(("killed together", "killed together, too"), ("crashed", "together: SIGSEGV: ")),
-        ),
-        (
             ("hangs", "right"),
             {"hangs": ("crashed", "alone: SIGKILL: "), "right": ("agreed", "")},
         ),
@@ -75,20 +66,6 @@ def test_every_fault_is_told_from_every_other(
 def test_options_of_company_are_reset_in_the_library_that_is_judged() -> None:
     script = "import sys, tests.evidence.suite_faults as it; it.compile_after_company(sys.argv[1])"
     assert run_python(script, link("-Wl,--build-id", *PARTS, "x86", "nvptx")) == "output True\n"
-
-
-def test_accesses_that_an_audit_saw_are_told_with_all_their_jobs() -> None:
-    access = Access("f", "unroll-count", 0x10, 0x20, write=False, count=3)
-    verdicts = [
-        Verdict(
-            Job("opt", "", where=where), "agreed", False, Outcome("output"), Outcome("output", accesses=seen)
-        )
-        for where, seen in (("a", (access,)), ("b", (access, replace(access, write=True))), ("c", ()))
-    ]
-    assert sightings_as_text(verdicts)[1:3] == [
-        "  f at 0x10 reads unroll-count at 0x20: 6 times in 2 jobs (a, b)",
-        "  f at 0x10 writes unroll-count at 0x20: 3 times in 1 jobs (b)",
-    ]
 
 
 def run_command(fault: str, hidden: str, folder: pathlib.Path, *arguments: str) -> tuple[int, Any, str]:

@@ -14,7 +14,7 @@ from evidence.strategies.arguments import merged
 from evidence.strategies.host import Host
 from evidence.strategies.judging import Judge
 from evidence.strategies.kernel import KERNEL, OPTIONS
-from evidence.strategies.program import BYSTANDER, Outcome, Program, Step, digest, expected
+from evidence.strategies.program import BYSTANDER, Outcome, Program, Step, digest
 from evidence.strategies.properties import PROPERTIES
 from optctx.compiling import FreshProcess, Job
 from tests.support.processes import output_of
@@ -168,23 +168,6 @@ def test_every_property_holds_for_scopes() -> None:
     with Judge("thread", JOB, OPTIONS, seed=7) as judge:
         found = [judge.judge(name, programs=8, seconds=60) for name in PROPERTIES]
     assert [each for each in found if not each.holds or each.programs < 3] == []
-
-
-def test_what_a_program_has_to_give() -> None:
-    program: Program = (
-        enter(0, WIDE),
-        enter(0, UNROLLED),
-        Step(0, "compile", NARROW),
-        Step(0, "tool", INTEL),
-        Step(0, "leave"),
-        Step(0, "task"),
-        Step(1, "compile"),
-        Step(BYSTANDER, "set", INTEL),
-        Step(BYSTANDER, "plain"),
-        Step(0, "die"),
-        Step(0, "compile"),
-    )
-    assert expected(program) == {2: merged((*NARROW, *UNROLLED)), 3: INTEL, 5: WIDE, 6: (), 8: INTEL, 10: ()}
 
 
 # The command

@@ -6,26 +6,25 @@ import pytest
 
 from optctx.compiling import FreshProcess, Job
 from optctx.values import Judgement
-from tests.long.effects.__main__ import case_of, of_attributes
-from tests.long.effects.functions import doubled
-from tests.support.ir_texts import CALLS, COUNTED, SCALE, X86
+from tests.long.effects import case_of, doubled, of_attributes
+from tests.support.ir_texts import CALLS, COUNTED, LOWERED, SCALE, X86
 from tests.support.processes import python_process
 
 pytestmark = [pytest.mark.llvm22]
 
-# The first two act on a function alone, and the others are refused.
-SAMPLE = ("unroll-count", "disable-peephole", "disable-lsr", "inline-threshold")
+# Read by a pass, by one of machine functions, for a subtarget; and two that no function can have for itself.
+SAMPLE = ("unroll-count", "disable-peephole", "min-bit-test-cmps", "disable-lsr", "inline-threshold")
 
 
 @pytest.mark.usefixtures("attached", "attributes")
 def test_an_attribute_acts_on_its_function_alone_or_is_refused(
     fresh: FreshProcess, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    job = Job(doubled(CALLS + COUNTED + SCALE), "default<O2>", triple=X86, emit="assembly")
+    job = Job(doubled(CALLS + COUNTED + LOWERED + SCALE), "default<O2>", triple=X86, emit="assembly")
     case = case_of(job, fresh)
     assert case is not None
     assert of_attributes([case], SAMPLE, fresh) == 0
-    assert "4 options, 4 read: 2 acts, 2 refused" in _said(capsys)
+    assert "5 options, 5 read: 3 acts, 2 refused" in _said(capsys)
     # The experiment finds an option that nobody has judged so.
     monkeypatch.setattr("optctx.values.trust.judgement_of", lambda _: Judgement("tuning", ""))
     assert of_attributes([case], ["disable-lsr"], fresh) == 1

@@ -6,7 +6,8 @@ import ctypes
 import mmap
 import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from pathlib import Path
 from random import Random
 
@@ -18,19 +19,22 @@ from tests.support.processes import python_process
 
 
 @pytest.mark.llvm22
-@pytest.mark.parametrize("cases", [8, pytest.param(75, marks=pytest.mark.long)])
-def test_a_short_run_finds_nothing(cases: int) -> None:
-    """The short one shows that the tool still fits the package."""
-    words = ["--seed", "7", "--cases", str(cases), "--jobs", str(cases)]
-    done = python_process("-m", "tests.long.fuzz", *words)
+def test_a_short_run_finds_nothing() -> None:
+    """The tool still fits the package."""
+    done = python_process("-m", "tests.long.fuzz", "--seed", "7", "--cases", "8", "--jobs", "8")
     assert (done.returncode, done.stderr) == (0, ""), done.stdout
-    said = re.findall(rf"(\w+), seed 7: {cases} cases, .*?\b(\d+) compiled", done.stdout)
-    assert [name for name, _ in said] == ["modules", "stamps", "sets"]
-    assert all(int(compiled) > cases // 20 for _, compiled in said), done.stdout
+    said = re.findall(r"(\w+), seed 7: 8 cases, .*?\b[1-9] compiled", done.stdout)
+    assert said == ["modules", "stamps", "sets"], done.stdout
     assert re.search(r"[1-9]\d* refused", done.stdout)
 
 
-class Numbers(Target[tuple[str, ...]]):
+@dataclass(frozen=True)
+class Case:
+    numbers: tuple[int, ...]
+    hostile: bool = True
+
+
+class Numbers(Target[Case]):
     """A target of numbers, which goes wrong where 13 is among them."""
 
     name = "numbers"
@@ -42,21 +46,18 @@ class Numbers(Target[tuple[str, ...]]):
         seconds: float = Limits.seconds,
     ) -> None:
         self.limits = Limits(seconds)
-        self.faults = {"hostile": fault, "stock": stock}
+        self.faults = {True: fault, False: stock}
 
-    def make(self, random: Random) -> tuple[str, ...]:
-        return ("hostile", *(str(random.randrange(50)) for _ in range(8)))
+    def make(self, random: Random) -> Case:
+        return Case(tuple(random.randrange(50) for _ in range(8)))
 
-    def perform(self, case: tuple[str, ...]) -> str:
-        if "13" in case:
-            self.faults[case[0]]()
+    def perform(self, case: Case) -> str:
+        if 13 in case.numbers:
+            self.faults[case.hostile]()
         return "compiled"
 
-    def stock(self, case: tuple[str, ...]) -> tuple[str, ...]:
-        return ("stock", *case[1:])
-
-    def smaller(self, case: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
-        yield from (case[:at] + case[at + 1 :] for at in range(1, len(case)))
+    def stock(self, case: Case) -> Case:
+        return replace(case, hostile=False)
 
 
 FAULTS: dict[str, Callable[[], object]] = {
@@ -80,13 +81,12 @@ def test_a_fault_of_a_confined_case_is_found_and_made_small(
         hunt.run_batch(1, 8)  # the last of them has 13
         assert hunt.findings
         for finding in hunt.findings:
-            assert finding.cases == (("hostile", "13"),)
+            assert finding.cases == (Case((13,)),)
             assert str(finding).startswith(words.partition(", by ")[0])
-            assert "perform(('hostile', '13'))" in str(finding)
     assert os.listdir(tmp_path) == []
     # A hang, by the limit that a case has, which no harmless one comes near to: they are not among these.
     hunt = Hunt(Numbers(lambda: [None for _ in iter(int, 1)], seconds=1))
-    hunt.target.make = lambda random: ("hostile", "13")  # type: ignore[method-assign]
+    hunt.target.make = lambda random: Case((13,))  # type: ignore[method-assign]
     hunt.run_batch(1, 1)
     [finding] = hunt.findings
     assert finding.outcome.how == "hangs"

@@ -20,13 +20,10 @@ from tests.support.alone import alone
 from tests.support.processes import python_process
 
 
-@pytest.mark.parametrize("programs", [2, pytest.param(40, marks=pytest.mark.long)])
-def test_a_short_run_finds_nothing(programs: int) -> None:
-    """The short one shows that the tool still fits the package."""
-    words = ["--minutes", "0", "--seed", "7", "--programs", str(programs)]
-    done = python_process("-m", "tests.long.soak", *words)
-    assert (done.returncode, done.stderr) == (0, ""), done.stdout
-    assert done.stdout == f"{programs} programs, 1 faults of the system, 0 found\n"
+def test_a_short_run_finds_nothing() -> None:
+    """The tool still fits the package."""
+    done = python_process("-m", "tests.long.soak", "--minutes", "0", "--seed", "7", "--programs", "2")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "2 programs, 0 found\n", "")
 
 
 def wrong(run: Run, step: Step, inner: Sight, here: Sight) -> None:

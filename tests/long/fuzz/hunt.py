@@ -12,7 +12,6 @@ from typing import Any, Generic, TypeVar
 from tests.long.fuzz.confined import Limits, Outcome, outcomes
 
 C = TypeVar("C")
-S = TypeVar("S", str, tuple[Any, ...])
 
 _TOGETHER = 25  # cases in one child
 _TRIES = 300  # cases that are tried to make a finding smaller
@@ -20,11 +19,10 @@ _TRIES_OF_HANGS = 40  # each of them takes the time that a case may take
 
 
 class Target(ABC, Generic[C]):
-    """What is fuzzed. Its module offers in `__all__` what the `repr` of a case names."""
+    """What is fuzzed."""
 
     name: str
     limits: Limits
-    given = ""  # the arguments with which a program makes the target
 
     def prepare(self) -> None:
         """Do, before the first fork, everything once that opens files or imports modules."""
@@ -40,19 +38,11 @@ class Target(ABC, Generic[C]):
     def stock(self, case: C) -> C:
         """Return the same case without its hostile parts: stock LLVM at the same work."""
 
-    def smaller(self, case: C) -> Iterator[C]:
-        """Return the case with less in it, in many ways; the most drastic first."""
-        return less(case)
-
     def avoid(self, case: C) -> None:
         """From now on, make no case that is sure to end like this smallest one."""
 
     def learn(self, case: C, outcome: Outcome) -> None:
         """Take note of how a case has ended."""
-
-    def summary(self) -> str:
-        """What is told beside the counts of cases."""
-        return ""
 
 
 @dataclass(frozen=True)
@@ -61,28 +51,20 @@ class Finding(Generic[C]):
 
     cases: tuple[C, ...]
     outcome: Outcome
-    program: str
 
     def __str__(self) -> str:
-        after = f" after {len(self.cases) - 1} other cases" if len(self.cases) > 1 else ""
-        return f"{self.outcome}{after}\n{self.program}"
-
-
-def fewer(given: S) -> Iterator[S]:
-    """The sequence without some of it: without halves first, then quarters, at last without single parts."""
-    size = len(given)
-    while size > 1:
-        size = (size + 1) // 2
-        for at in range(0, len(given), size):
-            yield given[:at] + given[at + size :]
+        return "\n".join([str(self.outcome), *map(repr, self.cases)])
 
 
 def less(given: Any) -> Iterator[Any]:
-    """The value with less in it. In a record, a text or a number stays, or becomes the default."""
-    if isinstance(given, str):
-        yield from fewer(given)
-    elif isinstance(given, tuple):
-        yield from fewer(given)
+    """The value with less in it, the most drastic first. In a record, a text or a number stays, or becomes
+    the default.
+    """
+    if isinstance(given, tuple):
+        size = len(given)
+        while size > 1:
+            size = (size + 1) // 2
+            yield from (given[:at] + given[at + size :] for at in range(0, len(given), size))
         for at, part in enumerate(given):
             yield from ((*given[:at], small, *given[at + 1 :]) for small in less(part))
     elif is_dataclass(given) and not isinstance(given, type):
@@ -90,8 +72,7 @@ def less(given: Any) -> Iterator[Any]:
             value = getattr(given, each.name)
             if each.default is not MISSING and each.default != value:
                 yield replace(given, **{each.name: each.default})
-            if not isinstance(value, str):
-                yield from (replace(given, **{each.name: small}) for small in less(value))
+            yield from (replace(given, **{each.name: small}) for small in less(value))
 
 
 @dataclass
@@ -105,7 +86,7 @@ class Hunt(Generic[C]):
     def summary(self) -> str:
         """Counts of cases, without those that only make a finding smaller."""
         counts = (f"{count} {kind}" for kind, count in sorted(self.counts.items()))
-        return f"{sum(self.counts.values())} cases, {', '.join(counts)}{self.target.summary()}"
+        return f"{sum(self.counts.values())} cases, {', '.join(counts)}"
 
     def run_batch(self, seed: int, count: int) -> None:
         """`count` cases, which depend on nothing but the seed and what was found before."""
@@ -126,30 +107,20 @@ class Hunt(Generic[C]):
             self.counts["unsteady"] += 1
         elif (outcome := self._unexcused(wrong)) is not None:
             small, ended = self._smallest(wrong, outcome)
-            kind, given = type(self.target), self.target.given
-            program = (
-                f"from {kind.__module__} import *\ntarget = {kind.__name__}({given})\ntarget.prepare()\n"
-            )
-            program += "".join(f"print(target.perform({case!r}))\n" for case in small)
-            self.findings.append(Finding(small, ended, program))
+            self.findings.append(Finding(small, ended))
             if len(small) == 1:
                 self.target.avoid(small[0])
 
     def _smallest(self, cases: tuple[C, ...], outcome: Outcome) -> tuple[tuple[C, ...], Outcome]:
         """Cases that end the same way, and of which no part can be left out."""
-        smaller = self._smaller(cases)
+        smaller = less(cases)
         for _ in range(_TRIES_OF_HANGS if outcome.kind == "hangs" else _TRIES):
             if (tried := next(smaller, None)) is None:
                 break
             ended = self._unexcused(tried)
             if ended is not None and ended.kind == outcome.kind:
-                cases, outcome, smaller = tried, ended, self._smaller(tried)
+                cases, outcome, smaller = tried, ended, less(tried)
         return cases, outcome
-
-    def _smaller(self, cases: tuple[C, ...]) -> Iterator[tuple[C, ...]]:
-        yield from fewer(cases)
-        for at, case in enumerate(cases):
-            yield from ((*cases[:at], small, *cases[at + 1 :]) for small in self.target.smaller(case))
 
     def _unexcused(self, cases: Sequence[C]) -> Outcome | None:
         """How the last of the cases ends, if that is wrong and stock LLVM does not end so."""

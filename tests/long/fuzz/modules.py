@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import re
 import warnings
+from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
 from random import Random
 from typing import Any
 
@@ -13,14 +16,14 @@ from llvmlite import binding
 
 import optctx
 from optctx import OptctxError, UntrustedOptionWarning, info
-from tests.long.fuzz.bases import Part, files, prepare
+from optctx.compiling import initialise_targets
+from tests.long import probe as probed
 from tests.long.fuzz.confined import Limits
 from tests.long.fuzz.hunt import Target
 from tests.long.fuzz.words import accepted, garbage, hostile, known_value, name_of, without_avoided
-from tests.long.probe import jobs as probed
 
-__all__ = ["Attribute", "Case", "ModulesTarget", "Part"]
-
+_SAMPLE = Path(__file__).parents[2] / "programs" / "sample"
+_UNNAMED = re.compile(r" *(local_)?unnamed_addr")
 # Targets over which LLVM itself ends the process too often.
 _FRAIL = ("bpfel", "lanai", "msp430", "xcore", "spirv64", "avr", "r600", "ve")
 _OFTEN = ("x86_64-unknown-linux-gnu", "aarch64-unknown-linux-gnu")
@@ -72,7 +75,6 @@ class Case:
     passes: str = ""
     emit: str = ""  # assembly, object
     opt_level: int = 2
-    watched: tuple[str, ...] = ()  # options whose process-wide values are compared, beside those that it sets
 
     def texts(self) -> list[str]:
         """The IR of each part."""
@@ -140,7 +142,7 @@ class ModulesTarget(Target[Case]):
 
     def _attribute(self, random: Random, parts: tuple[Part, ...], triple: str) -> Attribute:
         number = random.randrange(len(parts))
-        settings = [accepted(random, triple) for _ in range(random.choice((1, 2, 4, 8, 16, 30)))]
+        settings = [accepted(random) for _ in range(random.choice((1, 2, 4, 8, 16, 30)))]
         left = without_avoided(self._avoided, settings)
         words = tuple(setting.word(random.choice(("-", "--"))).encode() for setting in left)
         features = next((own for start, own in _FEATURES.items() if triple.startswith(start)), ("",))
@@ -149,7 +151,7 @@ class ModulesTarget(Target[Case]):
 
     def perform(self, case: Case) -> str:
         optctx.attach(attributes=case.mode)  # type: ignore[arg-type]
-        names = {*map(name_of, case.options), *case.watched} - _LLVM_SETS
+        names = {*map(name_of, case.options)} - _LLVM_SETS
         before = {name: known_value(name) for name in names}
         how = translate(case)
         changed = sorted(name for name in names if known_value(name) != before[name])
@@ -160,9 +162,8 @@ class ModulesTarget(Target[Case]):
         return how
 
     def stock(self, case: Case) -> Case:
-        watched = tuple(map(name_of, case.options))
         bare = (replace(each, words=()) for each in case.attributes if each.features)
-        return replace(case, attributes=tuple(bare), mode="ignore", watched=watched)
+        return replace(case, attributes=tuple(bare), mode="ignore")
 
     def avoid(self, case: Case) -> None:
         self._avoided.append(frozenset(map(name_of, case.options)))
@@ -206,3 +207,65 @@ def compiled(module: Any, machine: Any, passes: str, emit: str) -> str:
             return f"runs although {error}"
         return "refused"
     return "compiled"
+
+
+# Valid IR to put hostile parts into: the files of tests/programs/sample
+
+
+def prepare() -> None:
+    """Do what opens files or is done once."""
+    initialise_targets()
+    for part in files():
+        _split(part.file)
+
+
+@cache
+def files() -> list[Part]:
+    """All, in order of their names."""
+    return [Part(name) for name in sorted(path.name for path in _SAMPLE.glob("*.ll"))]
+
+
+@dataclass(frozen=True)
+class Part:
+    """A file, of which no part is left out when a finding is made small."""
+
+    file: str
+
+    @property
+    def functions(self) -> int:
+        """How many have a body."""
+        return len(_split(self.file)) - 1
+
+    def text(self, attributes: Mapping[int, str]) -> str:
+        """The IR; each of the `attributes` stands with its function, by the place of that in the file."""
+        first, *functions = _split(self.file)
+        return first + "".join(_with(text, attributes.get(at, "")) for at, text in enumerate(functions))
+
+
+def attributed(text: str, attribute: str) -> str:
+    """IR, in which every function that has a body has the attribute."""
+    first, *functions = _parts(text)
+    return first + "".join(_with(function, attribute) for function in functions)
+
+
+def _parts(text: str) -> list[str]:
+    """What is before the first function that has a body, and what begins with each."""
+    return re.split(r"(?m)^(?=define )", text)
+
+
+@cache
+def _split(file: str) -> list[str]:
+    lines = (_SAMPLE / file).read_text().splitlines()
+    return _parts("\n".join(line for line in lines if not line.startswith(";")))
+
+
+def _with(text: str, attribute: str) -> str:
+    """A function with an attribute behind its parameters."""
+    depth = 0
+    for at in range(text.index("@"), len(text)):
+        depth += {"(": 1, ")": -1}.get(text[at], 0)
+        if text[at] == ")" and depth == 0:
+            break
+    unnamed = _UNNAMED.match(text, at + 1)
+    end = unnamed.end() if unnamed else at + 1
+    return f"{text[:end]} {attribute}{text[end:]}"

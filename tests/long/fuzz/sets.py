@@ -2,32 +2,25 @@
 
 from __future__ import annotations
 
-import math
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations
 from random import Random
 from unittest.mock import patch
 
 import optctx
 from evidence.conformance import job as compiling
 from evidence.conformance.job import Job, compile_job, initialise, source
-from optctx import Option, OptionContext, info, record, registry
+from optctx import OptionContext, info, record
 from optctx.engine.attach import attach
-from optctx.image.abi import INTEGER_RANGES
 from optctx.values import read_for_all
-from tests.long.fuzz.bases import attributed
 from tests.long.fuzz.confined import Limits, Outcome, outcomes
-from tests.long.fuzz.hunt import Target, less
+from tests.long.fuzz.hunt import Target
+from tests.long.fuzz.modules import attributed
 from tests.long.fuzz.words import Setting, without_avoided
-from tests.long.probe.jobs import jobs, tuning_jobs
-from tests.long.probe.values import spread_values, tuning_options
-
-__all__ = ["Case", "Job", "SetsTarget", "Setting"]
+from tests.long.probe import jobs, spread_values, tuning_jobs, tuning_options
 
 _ATTRIBUTES = 0.25  # of the cases
-_CANDIDATES = 4  # of which the one with the most new pairs joins a set
 # The largest that are tried: over more LLVM takes minutes for loops in loops, also if their metadata asks for
 # it.
 _LARGEST = {"unroll-count": 7, "unroll-and-jam-count": 7}
@@ -78,60 +71,8 @@ def _ended(job: Job) -> str:
     return "compiled" if compile_job(job).kind == "output" else "refused"
 
 
-class Coverage:
-    """Which values of tuning options have met in one compilation: pairs, of those that LLVM reads together.
-
-    `met` counts those of which both options were set and read; `together` is how many there are to meet, as
-    far as is known.
-    """
-
-    def __init__(self, options: Sequence[Option]) -> None:
-        self.met = self.together = 0
-        self.settings: list[Setting] = []
-        self.numbers: dict[str, range] = {}  # of an option's values
-        for option in options:
-            most = _LARGEST.get(option.name, math.inf)
-            values = [value for value in spread_values(option) if most == math.inf or int(value) <= most]
-            self.numbers[option.name] = range(len(self.settings), len(self.settings) + len(values))
-            self.settings += (Setting(option.name, value) for value in values)
-        self._pairs = bytearray(len(self.settings) ** 2)
-        self._read: set[tuple[str, str]] = set()
-
-    def read(self, names: Iterable[str]) -> None:
-        """All of these options are read in one compilation."""
-        found = set(combinations(sorted(names), 2)) - self._read
-        self._read |= found
-        self.together += sum(len(self.numbers[one]) * len(self.numbers[other]) for one, other in found)
-
-    def add(self, numbers: Iterable[int]) -> None:
-        """These values met, in a compilation that read their options."""
-        for pair in combinations(numbers, 2):
-            self.met += not self._pairs[self._place(*pair)]
-            self._pairs[self._place(*pair)] = 1
-
-    def draw(self, random: Random, names: Sequence[str], count: int) -> list[int]:
-        """Values of so many of the options, which have met as little as a few tries find."""
-        chosen: list[int] = []
-        left = random.sample(names, len(names))
-        while left and len(chosen) < count:
-            places = random.sample(range(len(left)), min(_CANDIDATES, len(left)))
-            candidates = [(place, random.choice(self.numbers[left[place]])) for place in places]
-            place, number = max(candidates, key=lambda each: self._news(each[1], chosen))
-            chosen.append(number)
-            del left[place]
-        return chosen
-
-    def _news(self, number: int, others: Sequence[int]) -> int:
-        """How many of the others it has not met."""
-        return sum(not self._pairs[self._place(number, each)] for each in others)
-
-    def _place(self, one: int, other: int) -> int:
-        return min(one, other) * len(self.settings) + max(one, other)
-
-
 class SetsTarget(Target[Case]):
     name = "sets"
-    given = "most=2"  # learns little
 
     def __init__(self, seconds: float = 20, llvm_tests: Sequence[str] = (), most: int | None = None) -> None:
         """`llvm_tests`: folders of llvm/test whose inputs are compiled beside those of tests/sample.
@@ -140,7 +81,7 @@ class SetsTarget(Target[Case]):
         """
         self.limits = Limits(seconds)
         self._most = most
-        self.coverage: Coverage
+        self._values: dict[str, list[str]] = {}
         self._folders = llvm_tests
         self._reads: dict[Job, list[str]] = {}
         self._avoided = list(_SLOW)  # with what was found: options that together are sure to be found again
@@ -153,7 +94,10 @@ class SetsTarget(Target[Case]):
         self._shared = {
             each.name for each in options if read_for_all(engine.resolve(engine.options[each.name]))
         }
-        self.coverage = Coverage(options)
+        for option in options:
+            most = _LARGEST.get(option.name)
+            values = spread_values(option)
+            self._values[option.name] = [each for each in values if most is None or int(each) <= most]
         self._learn(self._candidates())
         self._jobs = list(self._reads)
         self._weights = [len(names) for names in self._reads.values()]
@@ -177,62 +121,30 @@ class SetsTarget(Target[Case]):
         for case, outcome in zip(cases, outcomes(cases, self.perform, self.limits), strict=True):
             if outcome.how == "compiled" and not outcome.printed and len(outcome.told) > 1:
                 self._reads[case.job] = outcome.told
-                self.coverage.read(outcome.told)
 
     def learn(self, case: Case, outcome: Outcome) -> None:
-        """Takes note of what met in a case that went well, and of options that only its options have read."""
-        if outcome.how != "compiled":
-            return
-        names = outcome.told
-        if set(names) - set(self._reads[case.job]):
-            self._reads[case.job] = sorted({*self._reads[case.job], *names})
-            self.coverage.read(names)
-        numbers, settings = self.coverage.numbers, self.coverage.settings
-        known = {settings[at]: at for name in names for at in numbers[name]}
-        self.coverage.add(known[setting] for setting in case.settings if setting in known)
-
-    def summary(self) -> str:
-        return f"; {self.coverage.met} of {self.coverage.together} pairs of values that are read together"
+        """Takes note of options that LLVM has read only because of the others."""
+        if outcome.how == "compiled":
+            self._reads[case.job] = sorted({*self._reads[case.job], *outcome.told})
 
     def make(self, random: Random) -> Case:
         [job] = random.choices(self._jobs, self._weights)
         source(job.path)
         attribute = random.random() < _ATTRIBUTES
         names = [name for name in self._reads[job] if not (attribute and name in self._shared)]
-        chosen = self.coverage.draw(random, names, random.randint(10, random.choice(_MOST)))
-        settings = without_avoided(self._avoided, [self.coverage.settings[number] for number in chosen])
-        return Case(job, tuple(settings), attribute)
+        chosen = random.sample(names, min(len(names), random.randint(10, random.choice(_MOST))))
+        settings = [Setting(name, random.choice(self._values[name])) for name in chosen]
+        return Case(job, tuple(without_avoided(self._avoided, settings)), attribute)
 
     def perform(self, case: Case) -> tuple[str, list[str]]:
         """Tell the tuning options that LLVM has read."""
         with record() as log:
             how = compile_case(case)
-        read = sorted(log.names & self.coverage.numbers.keys())
+        read = sorted(log.names & self._values.keys())
         return "leaves a scope entered" if info()["active_scopes"] else how, read
 
     def stock(self, case: Case) -> Case:
         return replace(case, settings=(), attribute=False)
 
-    def smaller(self, case: Case) -> Iterator[Case]:
-        yield from (replace(case, settings=fewer) for fewer in less(case.settings))
-        if case.attribute:
-            yield replace(case, attribute=False)
-        for at, setting in enumerate(case.settings):
-            for nearer in _nearer(setting):
-                yield replace(case, settings=(*case.settings[:at], nearer, *case.settings[at + 1 :]))
-
     def avoid(self, case: Case) -> None:
         self._avoided.append(frozenset(setting.name for setting in case.settings))
-
-
-def _nearer(setting: Setting) -> Iterator[Setting]:
-    """Numbers that a module may set, nearer to the registered one, the nearest first."""
-    option = registry()[setting.name]
-    least, between, most = option.trusted_values.partition("..")
-    if option.type not in INTEGER_RANGES or not between or not isinstance(option.default, int):
-        return
-    distance = int(setting.text or "0") - option.default
-    parts = (0, 1, 2, 4, 8, 16, 24, 31)  # of 32
-    for number in dict.fromkeys(option.default + distance * part // 32 for part in parts):
-        if float(least) <= number <= float(most) and abs(number - option.default) < abs(distance):
-            yield Setting(setting.name, str(number))

@@ -11,30 +11,25 @@ from collections.abc import Sequence
 from contextlib import suppress
 
 from tests.long.mutants.mutation import CORE, MUTATIONS, CannotMutateError, Mutation
-from tests.long.mutants.replica import CannotBuildError, Replica
-from tests.long.mutants.trial import Outcome, run_tests
+from tests.long.mutants.replica import CannotBuildError, Outcome, Replica, run_tests
 
 ROOT = pathlib.Path(__file__).parents[3]
 _NONE = "none"  # the name of the run without a mutation
 _JOBS = os.cpu_count() or 1  # processes that build and test
 
 _HEAD = """\
-| mutation | caught by | s of the test | s of the run |
-| --- | --- | --- | --- |"""
+| mutation | caught by | s |
+| --- | --- | --- |"""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Exit status 1: a mutation was not caught, or caught by a hang only, or could not be tried."""
     parser = argparse.ArgumentParser(prog="python -m tests.long.mutants", description=__doc__)
     parser.add_argument("names", nargs="*", help=f"the mutations to try, or {_NONE}: by default all")
-    parser.add_argument("--list", action="store_true", help="print what each mutation breaks")
     parser.add_argument("--keep", action="store_true", help="leave the copy for the next call to build on")
     given = parser.parse_args(arguments)
-    if given.list:
-        print(*(f"{each.name}: {each.breaks}" for each in MUTATIONS.values()), sep="\n")
-        return 0
     if unknown := set(given.names) - {_NONE, *MUTATIONS}:
-        parser.error(f"no mutation is called {', '.join(sorted(unknown))}; --list shows all")
+        parser.error(f"no mutation is called {', '.join(sorted(unknown))}; mutations.txt has all")
     replica = Replica(ROOT, ROOT / "build" / "mutants", _JOBS)
     try:
         print(f"built without a mutation in {replica.make():.0f} s\n{_HEAD}", flush=True)
@@ -58,8 +53,7 @@ def _try(name: str, replica: Replica) -> bool:
         if mutation is not None:
             with suppress(CannotMutateError):  # then it was not put in either
                 replica.take_out(mutation)
-    seconds = f"{outcome.own_seconds:.1f} | {outcome.seconds:.1f}"
-    row = f"| `{name}` | {outcome.test or outcome.verdict} | {seconds} |"
+    row = f"| `{name}` | {outcome.test or outcome.verdict} | {outcome.seconds:.1f} |"
     print(f"{row}\n\n{outcome.output}\n\n{_HEAD}" if outcome.output else row, flush=True)
     return outcome.verdict == ("missed" if mutation is None else "caught")
 

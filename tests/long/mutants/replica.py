@@ -1,16 +1,25 @@
-"""A copy of the repository, with an interpreter and a build folder of its own, to build mutations in."""
+"""A copy of the repository, with an interpreter and a build folder of its own, for mutations and tests."""
 
 from __future__ import annotations
 
+import os
 import pathlib
+import re
 import shutil
+import signal
 import subprocess
 import sys
 import sysconfig
 import time
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import NamedTuple
 
 from tests.long.mutants.mutation import Mutation, mutated
 
+_GIVE_UP = 60  # seconds that a test may wait (tests/support/processes.py)
+_MOST = 1800.0  # seconds; the core part takes two minutes, and on a busy machine ten
+_OUTPUT = 2000  # characters that are shown of a run that came to nothing
 _LINES = 30  # of a compiler's complaint
 
 
@@ -74,8 +83,7 @@ class Replica:
             source, target = self._root / name, self.tree / name
             if not target.exists() or target.read_bytes() != source.read_bytes():
                 target.parent.mkdir(parents=True, exist_ok=True)
-                shutil.copyfile(source, target)
-                shutil.copymode(source, target)
+                shutil.copy(source, target)
 
     def _make_interpreter(self) -> None:
         venv = self._folder / "venv"
@@ -100,3 +108,48 @@ def _run(*command: object) -> None:
     if done.returncode:
         words = (done.stdout + done.stderr).strip().splitlines()
         raise CannotBuildError("\n".join(words[-_LINES:]))
+
+
+class Outcome(NamedTuple):
+    """`verdict`: "caught" by a test, "hang" (the run has taken too long), "missed", or "no run"."""
+
+    verdict: str
+    seconds: float
+    test: str = ""  # that failed first
+    output: str = ""  # of a hang, and of no run
+
+
+def run_tests(replica: Replica, tests: Sequence[str], jobs: int, most: float = _MOST) -> Outcome:
+    """Run tests until one has failed."""
+    output = replica.tree.parent / "output"
+    # On a process of its own, a test that dies is one that fails.
+    ways = ("-p", "no:cacheprovider", "-n", str(jobs), "--maxfail=1")
+    command = (str(replica.python), "-m", "pytest", *ways, "-m", "not long", *tests)
+    left_out = ("PYTHONPATH", "VIRTUAL_ENV", "PYTEST_ADDOPTS")
+    environment = {name: value for name, value in os.environ.items() if name not in left_out}
+    began, status = time.monotonic(), None
+    with (
+        output.open("w") as file,
+        subprocess.Popen(
+            command,
+            cwd=replica.tree,
+            env={**environment, "TESTS_SECONDS": str(_GIVE_UP)},
+            stdout=file,
+            stderr=subprocess.STDOUT,
+            stdin=subprocess.DEVNULL,
+            start_new_session=True,
+        ) as pytest,
+    ):
+        try:
+            with suppress(subprocess.TimeoutExpired):
+                status = pytest.wait(most)
+        finally:  # with all that it has started and that has not left its session's group
+            with suppress(ProcessLookupError):
+                os.killpg(pytest.pid, signal.SIGKILL)
+    seconds, said = time.monotonic() - began, output.read_text(errors="replace")
+    if status == 0:
+        return Outcome("missed", seconds)
+    failed = re.search(r"^(?:FAILED|ERROR) (\S+::\S+)", said, re.MULTILINE)  # no file that cannot be imported
+    if status is None or failed is None:
+        return Outcome("hang" if status is None else "no run", seconds, output=said[-_OUTPUT:])
+    return Outcome("caught", seconds, failed[1])

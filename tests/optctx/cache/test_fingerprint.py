@@ -1,4 +1,4 @@
-"""Fingerprints: equal ones mean equal output, over options, contexts and processes."""
+"""Fingerprints: what makes them differ. That equal ones mean equal output, test_cache.py shows."""
 
 from __future__ import annotations
 
@@ -11,31 +11,17 @@ import optctx
 from optctx import OptionContext
 from optctx.compiling import Job, compile_job
 from optctx.testing import crash_proof
-from tests.support.alone import alone
 from tests.support.ir_texts import COUNTED, SCALE, X86
 from tests.support.processes import forked
 from tests.support.scopes import set_option
 
 pytestmark = [pytest.mark.usefixtures("attached")]
 
-PAIRS = 25
-
 
 def fingerprint(source: str = SCALE, **overrides: Any) -> str:
     with OptionContext(base="defaults", **overrides), optctx.record() as log:
         assert compile_job(Job(source, triple=X86)).error is None
     return log.fingerprint()
-
-
-@alone
-def test_equal_fingerprints_mean_equal_output() -> None:
-    """A part of what `python -m tests.long.pairs` does with 10,000 pairs."""
-    from tests.long.pairs import judge_pairs
-
-    counts, wrong = judge_pairs(23, PAIRS)
-    assert wrong == []
-    assert counts["equal fingerprints, equal output"] > PAIRS / 4
-    assert counts["different fingerprints, different output"] > PAIRS / 10
 
 
 def test_only_options_that_were_read_count() -> None:

@@ -86,15 +86,6 @@ def test_it_is_a_read_only_mapping_of_every_option() -> None:
     assert (context["unroll-count"], hash(context)) == (4, before)
 
 
-def test_derive_keeps_the_overrides_and_adds() -> None:
-    first = OptionContext({"unroll-count": 4, "inline-threshold": 1}, base="defaults")
-    second = first.derive({"unroll-count": 8}, force_vector_width=2)
-    assert dict(first.overrides) == {"unroll-count": 4, "inline-threshold": 1}
-    assert dict(second.overrides) == {"unroll-count": 8, "inline-threshold": 1, "force-vector-width": 2}
-    assert first.derive() == first
-    assert second.derive(unroll_count=4, force_vector_width=0) != first  # given, though with the default
-
-
 def test_equality_and_differences_are_by_what_llvm_would_see() -> None:
     """Of random values: tests/promises/test_properties.py."""
     made = [

@@ -1,4 +1,7 @@
-"""Threads that begin with the contextvars of their starter (`thread_inherit_context`, Python 3.14)."""
+"""Threads that begin with the contextvars of their starter (`thread_inherit_context`, Python 3.14).
+
+Whether they do: tests/optctx/tasks/test_ways.py.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,6 @@ pytestmark = pytest.mark.skipif(
 )
 
 IMPORTS = """
-    import sys, threading
     from concurrent.futures import ThreadPoolExecutor
     from optctx import OptionContext, UnreadOptionError, current, detach, info, propagating
     from tests.support.scopes import both, eight, four, unrolled
@@ -24,21 +26,6 @@ IMPORTS = """
 def run(script: str, *flags: str) -> None:
     done = python_process(*flags, "-c", textwrap.dedent(IMPORTS) + textwrap.dedent(script))
     assert (done.returncode, done.stdout, done.stderr) == (0, "", ""), flags
-
-
-@pytest.mark.parametrize("flags", [(), ("-X", "thread_inherit_context=0")])
-def test_a_thread_begins_inside_where_it_inherits_and_outside_where_not(flags: tuple[str, ...]) -> None:
-    run(
-        """
-        inherits, seen = bool(sys.flags.thread_inherit_context), []
-        with four() as context:
-            thread = threading.Thread(target=lambda: seen.append((both(), current() is context)))
-            thread.start()
-            thread.join()
-        assert seen == [((4, 4) if inherits else (1, 1), inherits)]
-        """,
-        *flags,
-    )
 
 
 def test_an_idle_thread_that_inherited_a_scope_holds_nobody_up_and_reads_nothing_in_it() -> None:

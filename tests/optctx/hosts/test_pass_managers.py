@@ -135,20 +135,17 @@ def test_a_pass_that_was_added_under_other_values_has_those_in_force() -> None:
 
 
 def test_a_bound_llvm_context_has_its_options_in_managers_made_anywhere() -> None:
-    def generic(llvm_context: Any) -> str:  # knows nothing of options
-        return run(default_pipeline(), llvm_context)
-
     with OptionContext(INLINE):
         kept = run(default_pipeline())
     outside = default_pipeline()
     with OptionContext(OTHER):
         elsewhere = default_pipeline()
-    for made in (outside, elsewhere):
-        with binding.create_context() as llvm_context:
-            OptionContext(INLINE).bind(llvm_context)
-            assert run(made, llvm_context) == generic(llvm_context) == kept
-            with OptionContext(OTHER):
-                assert generic(llvm_context) == kept
+    with binding.create_context() as llvm_context:
+        OptionContext(INLINE).bind(llvm_context)
+        for made in (outside, elsewhere, default_pipeline()):
+            assert run(made, llvm_context) == kept
+        with OptionContext(OTHER):
+            assert run(default_pipeline(), llvm_context) == kept
 
 
 def test_tuning_options_keep_what_was_set_and_nothing_else() -> None:

@@ -9,14 +9,13 @@ import os
 import pathlib
 import re
 import sys
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 
 import pytest
 
 import optctx
 from optctx import OptctxError, OptionContext, libllvm, registry
-from optctx.compiling import FreshProcess, Job, Result, compile_job
+from optctx.compiling import Job, compile_job
+from tests.optctx.libllvm.beside_fresh import results_on_threads
 from tests.support.audit import audit
 from tests.support.cpp_build import SHARED, compile_cpp
 from tests.support.ir_texts import COUNTED, SCALE
@@ -81,15 +80,7 @@ def test_scopes_and_bindings_reach_it_as_fresh_processes_have_it(library: str) -
         for text in (COUNTED, SCALE)
         for own in SETS
     ]
-
-    def both(job: Job) -> tuple[Result, Result]:
-        with OptionContext.from_args(job.options, image=image):
-            return compile_job(replace(job, options=())), fresh.compile(job)
-
-    with FreshProcess() as fresh, ThreadPoolExecutor(4) as pool:
-        results = list(pool.map(both, jobs * 2))
-    assert [thread for thread, alone in results if thread != alone] == []
-    assert len({thread.code for thread, _ in results}) > 6
+    assert len({result.code for result in results_on_threads(jobs * 2, image)}) > 6
     with audit(image) as found, OptionContext.from_args(SETS[-1], image=image):
         compile_job(jobs[0])
     assert found.accesses == []

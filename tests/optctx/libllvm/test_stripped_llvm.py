@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import subprocess
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 
 import pytest
 
 import optctx
 from optctx import OptionContext, libllvm, registry
-from optctx.compiling import FreshProcess, Job, compile_job
+from optctx.compiling import Job, compile_job
 from optctx.image.loaded import Image
 from optctx.libllvm import LibLLVM, TargetMachine
+from tests.optctx.libllvm.beside_fresh import results_on_threads
 from tests.support.audit import audit
 from tests.support.ir_texts import COUNTED, SWITCH
 from tests.support.own_llvm import claims_of, needs_archives
@@ -62,30 +61,19 @@ def test_what_it_claims_is_what_its_symbol_table_says(linked: tuple[str, str]) -
 
 @needs_archives
 @forked
-def test_no_read_is_missed_with_a_symbol_table_and_without(linked: tuple[str, str]) -> None:
-    for path in linked:
-        llvm = libllvm.open(path)
-        with audit(llvm.image) as seen, OptionContext(unroll_count=4, regalloc="basic", image=llvm.image):
-            compile_job(Job(COUNTED, cpu="haswell", llvm=path))
-        assert seen.accesses == []
-        assert seen.neighbours > 1_000
+def test_no_read_is_missed(linked: tuple[str, str]) -> None:
+    """With a symbol table: tests/native/lab/test_audit.py."""
+    _, path = linked
+    image = libllvm.open(path).image
+    with audit(image) as seen, OptionContext(unroll_count=4, regalloc="basic", image=image):
+        compile_job(Job(COUNTED, cpu="haswell", llvm=path))
+    assert seen.accesses == []
+    assert seen.neighbours > 1_000
 
 
 def emitted(llvm: LibLLVM, machine: TargetMachine) -> bytes:
     with llvm.parse(SWITCH) as module:
         return llvm.emit_object(module, machine)
-
-
-def in_scopes(llvm: LibLLVM) -> None:
-    """Compile under each set on threads, and compare with fresh processes."""
-    jobs = [Job(COUNTED, options=given, llvm=llvm.path) for given in SETS]
-
-    def both(job: Job) -> bool:
-        with OptionContext.from_args(job.options, image=llvm.image):
-            return compile_job(replace(job, options=())) == fresh.compile(job)
-
-    with FreshProcess() as fresh, ThreadPoolExecutor(2) as pool:
-        assert [job for job, same in zip(jobs, pool.map(both, jobs), strict=True) if not same] == []
 
 
 @pytest.mark.parametrize(
@@ -99,7 +87,7 @@ def test_one_that_is_installed_compiles_as_fresh_processes_do(installed: libllvm
     threads, refused = limits_of(llvm.image)
     assert refused < 0.05 * (threads + refused)
     assert optctx.info(llvm.image)["error"] is None
-    in_scopes(llvm)
+    results_on_threads([Job(COUNTED, options=given, llvm=llvm.path) for given in SETS], llvm.image)
     scope = OptionContext(image=llvm.image)
     with scope, llvm.target_machine("lanai") as machine:  # for which LLVM sets min-jump-table-entries
         for _ in range(2):

@@ -57,13 +57,7 @@ def calls_numpy(array: Any) -> Any:
     return np.sum(array) + array.size
 
 
-def raises(array: Any) -> int:
-    if array.size > 5000:
-        raise IndexError("too many", array.size)
-    return array[0]
-
-
-KERNELS = {each.__name__: each for each in (calls_helper, calls_numpy, raises)}
+KERNELS = {each.__name__: each for each in (calls_helper, calls_numpy)}
 
 
 def is_vector(function: Any) -> bool:
@@ -92,23 +86,16 @@ def code_in_memory(function: Any) -> str:
 def step(options: Any) -> tuple[int, str]:
     """Compile a function, or find it in Numba's cache.
 
-    `options`: "plain" for Numba itself, {"scope": options} for Numba inside a scope, or the options of a
-    function of `optctx.numba`. Return how often Numba found the function, and `code_in_memory` of it.
+    `options`: "plain" for Numba itself, or the options of a function of `optctx.numba`. Return how often
+    Numba found the function, and `code_in_memory` of it.
     """
     if options == "plain":
         function = numba.njit(calls_helper, cache=True)
-        function(ARRAY)
-    elif "scope" in options:
-        from optctx import OptionContext
-
-        function = numba.njit(calls_helper, cache=True)
-        with OptionContext(options["scope"]):
-            function(ARRAY)
     else:
         import optctx.numba
 
         function = optctx.numba.njit(calls_helper, cache=True, options=options)
-        function(ARRAY)
+    function(ARRAY)
     return sum(function.stats.cache_hits.values()), code_in_memory(function)
 
 
@@ -133,18 +120,13 @@ def steps(folder: str, *steps: Any) -> list[tuple[int, str]]:
     return [step(each) for each in steps]
 
 
-def without_optctx(first: str, second: str) -> tuple[list[tuple[int, str]], list[bool]]:
-    """Compile in one folder without options and then with fast-isel, and in another one the other way round.
-
-    Return what was found and made, and what of optctx is there.
-    """
+def without_optctx(folder: str) -> tuple[list[tuple[int, str]], list[bool]]:
+    """Compile, and once more with fast-isel. Return what was found and made, and what of optctx is there."""
     from numba.core import caching, codegen, dispatcher
 
-    found = []
-    for folder, fast in ((first, False), (first, True), (second, True), (second, False)):
-        binding.set_option("", f"-fast-isel={int(fast)}")
-        found += steps(folder, "plain")
-    return found, [
+    found = steps(folder, "plain")
+    binding.set_option("", "-fast-isel")
+    return [*found, *steps(folder, "plain")], [
         "optctx.numba.extension" in sys.modules,
         "optctx.errors" in sys.modules,
         hasattr(caching.Cache._load_overload, "__wrapped__"),

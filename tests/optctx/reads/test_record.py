@@ -1,4 +1,7 @@
-"""`record()`: every option that LLVM reads in the block, with its values and the functions that read it."""
+"""`record()`: every option that LLVM reads in the block, with its values and the functions that read it.
+
+That it changes nothing: tests/optctx/cache/test_cache.py, which records what it compiles.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,7 @@ from llvmlite import binding
 
 import optctx
 from optctx import OptctxError, OptionContext, record, registry
-from optctx.compiling import FreshProcess, Job, compile_job
+from optctx.compiling import Job, compile_job
 from optctx.reads.log import Log
 from tests.support.ir_texts import CALLS, COUNTED, SCALE, X86
 from tests.support.runs import EMISSION, RUNS, emit_object_by_llvmlite, machine, stores
@@ -171,23 +174,38 @@ def test_the_readers_that_the_registry_names_are_those_that_are_recorded() -> No
     assert apart <= {"regalloc", "pre-RA-sched"}, {name: own[name] - readers[name] for name in apart}
 
 
-# What is recorded changes nothing
-
-JOBS = [
-    Job(SCALE, triple="aarch64-linux-gnu"),
-    Job(CALLS, triple=X86, options=("-inline-threshold=0", "-regalloc=fast")),
-]
+# As text
 
 
-def test_the_output_is_that_of_a_fresh_process(fresh: FreshProcess) -> None:
-    for job in JOBS:
-        expected = fresh.compile(job)
-        assert expected.error is None
-        context = OptionContext.from_args(job.options, base="defaults")
-        for _ in range(2):
-            with record() as log, context:
-                assert compile_job(job) == expected
-            assert len(log.reads) > 50
-            assert log.unread == []
-        with context:
-            assert compile_job(job) == expected
+def test_a_log_prints_as_two_tables_and_a_summary() -> None:
+    with record() as log:
+        unrolled()
+        with four(slp_threshold=7):
+            unrolled()
+    lines = str(log).splitlines()
+    blank = lines.index("")
+    assert lines[0].split() == ["option", "value", "read", "by"]
+    assert [line.split()[0] for line in lines[1:blank]] == list(log.reads)
+    [row] = [line for line in lines[1:blank] if line.startswith("unroll-count ")]
+    assert row.split(maxsplit=1)[1].split("  ")[0] == "0 then 4"
+    assert row.endswith("llvm::computeUnrollCount")
+    assert lines[blank + 2].split()[:2] == ["slp-threshold", "7"]
+    assert log.unread[0].cause in lines[blank + 2]
+    assert lines[-1] == f"{len(log.reads)} options read, 1 override not read"
+    assert repr(log) == f"<Log: {lines[-1]}>"
+
+
+def test_an_override_equal_to_the_process_wide_value_is_noted_where_it_was_read() -> None:
+    with record() as log, OptionContext({"unroll-count": 0}, base="defaults"):
+        unrolled()
+    assert log.unread == []
+    assert log.reads["unroll-count"].note == "read, but equal to its process-wide value"
+    assert "(read, but equal to its process-wide value)" in str(log)
+    with record() as log, OptionContext({"unroll-count": 0}):
+        unrolled()
+        with four():  # in one of two scopes it is another
+            unrolled()
+    assert log.reads["unroll-count"].note == ""
+    with record() as log:
+        unrolled()
+    assert log.reads["unroll-count"].note == ""  # nothing overrides it

@@ -35,20 +35,6 @@ def test_a_log_is_for_its_own_thread_until_the_block_ends() -> None:
         assert pool.submit(log.fingerprint).result() == log.fingerprint()
 
 
-def test_a_block_cannot_be_left_on_another_thread() -> None:
-    with ThreadPoolExecutor(1) as pool:
-        block = record()
-        log = pool.submit(block.__enter__).result()
-        with pytest.raises(ScopeError, match="not the innermost recording of this thread"):
-            block.__exit__(None, None, None)
-        assert pool.submit(unrolled).result() == 1
-        with pytest.raises(ScopeError, match="another thread"):
-            _ = log.reads
-        with record() as own:
-            unrolled()
-        assert counts(own) == (0,)
-
-
 def test_a_thread_may_end_inside() -> None:
     blocks: list[AbstractContextManager[Log]] = []
 

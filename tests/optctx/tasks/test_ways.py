@@ -6,7 +6,7 @@ import asyncio
 import sys
 import threading
 from collections.abc import Callable, Coroutine, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
 from contextvars import copy_context
 from functools import partial
@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from llvmlite import binding
 
-from optctx import ContainmentWarning, OptionContext, contained, current, propagating, record, wrap
+from optctx import ContainmentWarning, OptionContext, contained, current, propagating, wrap
 from tests.support.processes import SECONDS
 from tests.support.rows import rows
 from tests.support.scopes import OUTSIDE, UNROLLED_ONCE, both, eight, four, set_option, unrolled
@@ -41,18 +41,8 @@ def workers() -> Iterator[None]:
 
 
 def on_a_thread(work: Work) -> Any:
-    future: Future[Any] = Future()
-
-    def run() -> None:
-        try:
-            future.set_result(work())
-        except BaseException as error:  # handed to the thread that waits
-            future.set_exception(error)
-
-    thread = threading.Thread(target=run)
-    thread.start()
-    thread.join(SECONDS)
-    return future.result(0)
+    with ThreadPoolExecutor(1) as new:
+        return new.submit(work).result(SECONDS)
 
 
 def call(work: Work) -> Any:
@@ -202,24 +192,6 @@ def test_an_exception_of_the_work_is_the_callers_and_leaves_nothing_behind(way: 
             go()
         assert raised.value.args == (4 if way in CARRIED else UNROLLED_ONCE,)
         assert look() == expected(context)
-
-
-@ways
-def test_a_record_is_of_the_thread_that_does_the_work(way: str) -> None:
-    def recorded() -> tuple[int, tuple[object, ...]]:
-        with record() as log:
-            unrolled()
-        return threading.get_ident(), log.reads["unroll-count"].values
-
-    made, caller = four(), eight()
-    with made:
-        go = WAYS[way](recorded)
-    with caller, record() as log:
-        thread, seen = go()
-    assert seen == (expected(whose(way, made, caller))[2],)
-    assert [read.values for read in log.reads.values() if read.name == "unroll-count"] == (
-        [seen] if thread == threading.get_ident() else []
-    )
 
 
 @rows("way", CARRIED)

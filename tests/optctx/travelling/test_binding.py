@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import ctypes
+import gc
 import pathlib
 from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from typing import Any
 
@@ -130,19 +130,18 @@ def test_emission_and_mcjit_are_stopped_on_mismatch_as_well(llvm_context: Any) -
                 with context:
                     assert emit(module, target)
 
-    def code(refused: bool, scope: AbstractContextManager[object] = context) -> bytes:
+    def code(refused: bool) -> bytes:
         own = binding.parse_assembly(SCALE, llvm_context)
         with binding.create_mcjit_compiler(own, machine()) as engine:
             if refused:
                 with pytest.raises(ContextMismatchError, match="pre-RA-sched"):
                     engine.finalize_object()
-            with scope:
+            with context:
                 engine.finalize_object()
                 return ctypes.string_at(engine.get_function_address("scale"), 64)
 
     assert code(refused=True) == code(refused=False)  # nothing was made under the other values
     optctx.unbind(llvm_context)
-    assert code(refused=False, scope=nullcontext()) != code(refused=False)
 
 
 @rows("run", RUNS)
@@ -247,3 +246,17 @@ def test_a_run_keeps_its_binding_if_another_thread_ends_it(llvm_context: Any, tm
             unbind(llvm_context)
             assert bound(llvm_context) is None
         assert stores(module) == COUNT
+
+
+def test_objects_that_are_only_dropped_are_freed_without_the_collector() -> None:
+    """The binding ends when LLVM disposes of the LLVMContext, and shows that."""
+    gc.disable()
+    try:
+        module = binding.parse_assembly(COUNTED, binding.create_context())
+        OptionContext().bind(module._context)
+        assert bound_count() == 1
+        optctx.run_passes(module, "default<O1>")
+        del module
+        assert bound_count() == 0
+    finally:
+        gc.enable()

@@ -1,4 +1,7 @@
-"""`"optctx"="-name=value"` on a function: its own options in function passes and machine-function passes."""
+"""`"optctx"="-name=value"` on a function: its own options in function passes.
+
+And in passes of machine functions and subtargets: tests/long/test_effects.py.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,7 @@ from llvmlite import binding
 import optctx
 from optctx import OptionContext, UntrustedOptionWarning, current
 from optctx.errors import OptionValueError
-from tests.support.ir_texts import COUNTED, SCALE, SWITCH
+from tests.support.ir_texts import COUNTED, SWITCH
 from tests.support.rows import rows
 from tests.support.runs import (
     UNROLL,
@@ -60,31 +63,6 @@ def test_the_attribute_comes_on_top_of_what_is_bound_to_the_llvm_context(llvm_co
     with OptionContext({"unroll-count": 4}), binding.parse_assembly(text, llvm_context) as module:
         run_module_passes(module)
         assert stores_of_each(module) == {"two": 2, "bound": 6, "same": 6}
-
-
-def assembly_of(text: str, options: dict[str, object], llvm_context: Any) -> dict[str, str]:
-    """Name -> assembly of each function."""
-    with (
-        OptionContext(options),
-        binding.parse_assembly(text, llvm_context) as module,
-        machine() as target,
-    ):
-        lines = optctx.emit_assembly(module, target).splitlines()
-    found = {}
-    for name in ("one", "other"):
-        begin = next(i for i, line in enumerate(lines) if line.startswith(f"{name}:"))
-        end = next(i for i in range(begin, len(lines)) if lines[i].strip().startswith(".size"))
-        found[name] = "\n".join(lines[begin:end]).replace(".LBB1", ".LBB0")
-    return found
-
-
-def test_machine_function_passes_see_the_attribute(llvm_context: Any) -> None:
-    one, other = (SCALE.replace("@scale", name) for name in ("@one", "@other"))
-    plain, attributed = one + other, one + other.replace("i64 %n)", 'i64 %n) "optctx"="-disable-peephole"')
-    options: tuple[dict[str, object], ...] = ({}, {"disable-peephole": True})
-    without, everywhere = (assembly_of(plain, each, llvm_context) for each in options)
-    assert without["other"] != everywhere["other"]
-    assert assembly_of(attributed, {}, llvm_context) == {"one": without["one"], "other": everywhere["other"]}
 
 
 # An option of class tuning, and when LLVM reads it.

@@ -7,7 +7,6 @@ import pathlib
 import warnings
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -16,14 +15,14 @@ from llvmlite import binding
 
 import optctx
 from optctx import OptionContext, OutsideScopeError, OutsideScopeWarning, ScopeError, current, lookup
-from optctx.compiling import FreshProcess, Job, compile_job, initialise_targets
+from optctx.compiling import Job, compile_job, initialise_targets
 from optctx.errors import ContextMismatchError, OptionTypeError
 from optctx.travelling.attaching import Outside
 from optctx.travelling.attributes import attributes_policy
 from tests.support import runs
 from tests.support.alone import alone
 from tests.support.garbage import no_collector
-from tests.support.ir_texts import CALLS, COUNTED, SCALE, UNROLL, X86, counted
+from tests.support.ir_texts import CALLS, COUNTED, UNROLL, X86, counted
 from tests.support.processes import in_child
 from tests.support.rows import rows
 from tests.support.runs import COUNT, machine, run_module_passes
@@ -119,60 +118,29 @@ def test_a_refused_run_changes_nothing_and_a_scope_on_another_thread_permits_not
         assert optctx.propagating(pool).submit(unrolled_by_llvmlite).result() == 4
 
 
-# Read by passes, by the code generator, while a pass manager is made, and while a machine is.
-SET = {
-    "unroll-count": "3",
-    "force-vector-width": "2",
-    "inline-threshold": "0",
-    "align-all-blocks": "5",
-    "pre-RA-sched": "linearize",
-    "vectorize-loops": "false",
-    "x86-asm-syntax": "intel",
-}
-JOBS = tuple(
-    Job(text, passes, triple=X86, emit="assembly")
-    for text, passes in ((SCALE, "default<O3>"), (CALLS, "default<O2>"), (COUNTED, UNROLL))
-)
-
-
-def by_llvmlite(job: Job) -> str:
-    """The assembly of the job by llvmlite alone, with a manager of llvmlite's."""
-    with binding.create_context() as own, binding.parse_assembly(str(job.ir), own) as module:
-        target = machine()
-        module.triple, module.data_layout = X86, str(target.target_data)
-        builder = binding.create_pass_builder(target, binding.create_pipeline_tuning_options(3))
-        builder.getModulePassManager().run(module, builder)
-        return str(target.emit_assembly(module))
-
-
 @alone
 def test_under_defaults_every_thread_outside_sees_what_was_registered_whatever_is_set() -> None:
+    """Of other options: tests/promises/test_programs.py."""
     initialise_targets()
-    with FreshProcess() as fresh:
-        expected = {job: fresh.compile(job) for job in JOBS}
-        options = tuple(f"-{name}={text}" for name, text in SET.items())
-        unlike = [job for job in JOBS if fresh.compile(replace(job, options=options)) != expected[job]]
-    assert unlike == list(JOBS), "every job has to read options that are set"
-    by_hand = {job: by_llvmlite(job) for job in JOBS[:2]}  # nothing is set yet
+    job = Job(CALLS, "default<O2>", triple=X86, emit="assembly")
+    expected = compile_job(job)
     optctx.attach(outside="defaults")
-    for name, text in SET.items():
-        set_option(name, text)
+    set_option("unroll-count", "3")
+    set_option("inline-threshold", "0")  # which LLVM reads while it makes a pass manager
 
-    def compiles() -> None:
-        for job in JOBS:
-            assert compile_job(job) == expected[job]
-        assert {job: by_llvmlite(job) for job in by_hand} == by_hand
+    def looks() -> None:
+        assert (unrolled(), unrolled_by_llvmlite()) == (1, 1)
+        assert compile_job(job) == expected
+        assert current()["unroll-count"] == lookup("unroll-count") == OptionContext()["unroll-count"] == 0
+        assert current() == OptionContext(base="defaults")
 
-    compiles()
-    in_threads([compiles] * 2)
-    assert current()["unroll-count"] == lookup("unroll-count") == OptionContext()["unroll-count"] == 0
-    assert current() == OptionContext(base="defaults")
+    looks()
+    in_threads([looks] * 2)
     with OptionContext({"unroll-count": COUNT}):
         assert unrolled() == COUNT
     optctx.attach(outside="allow")
-    assert current()["unroll-count"] == lookup("unroll-count") == 3
-    assert compile_job(JOBS[0]) != expected[JOBS[0]]
-    assert by_llvmlite(JOBS[0]) != by_hand[JOBS[0]]
+    assert current()["unroll-count"] == lookup("unroll-count") == unrolled() == 3
+    assert compile_job(job) != expected
 
 
 def at_work(work: Callable[[], object]) -> None:

@@ -146,21 +146,6 @@ def test_a_program_can_trust_classes_and_single_options(llvm_context: Any) -> No
     assert unrolled_with(f"-unroll-count={'0' * 100}3", llvm_context) == 3
 
 
-@pytest.mark.llvm22
-def test_a_stamp_sets_only_what_is_trusted() -> None:
-    assert OptionContext.from_module(stamped('!"unroll-count", !"3"')).overrides == {"unroll-count": 3}
-    dumps = stamped('!"print-after-all", null', '!"ir-dump-directory", !"/tmp/somewhere"')
-    with pytest.raises(UntrustedOptionError, match=r"module 'm'.*'print-after-all'.*output") as caught:
-        OptionContext.from_module(dumps)
-    assert caught.value.trust == "output"
-    taken = OptionContext.from_module(dumps, trust=("output",))
-    assert taken.overrides == {"print-after-all": True, "ir-dump-directory": "/tmp/somewhere"}
-    huge = stamped('!"unroll-count", !"4000000000"')
-    with pytest.raises(UntrustedOptionError, match="outside of"):
-        OptionContext.from_module(huge)
-    assert OptionContext.from_module(huge, trust=["unroll-count"])
-
-
 def test_arguments_of_an_untrusted_source_set_only_what_is_trusted() -> None:
     for arguments in ("-unroll-threshold=9 -print-after-all", "-inline-threshold=-1"):
         with pytest.raises(UntrustedOptionError):

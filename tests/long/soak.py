@@ -1,34 +1,43 @@
-"""What a thread may do in a scope of its own, beside what all random programs do, and what it must see."""
+"""Random programs on threads for as long as one likes: more than those of `make test`, and with more in them.
+
+The programs are those of tests/promises. A thread may do more in a scope of its own.
+"""
 
 from __future__ import annotations
 
+import argparse
 import atexit
-import ctypes
 import functools
 import shutil
+import sys
 import tempfile
-from collections.abc import Callable, Generator
-from typing import Any, Final
+import time
+from collections.abc import Callable, Generator, Sequence
+from functools import partial
+from typing import Final
 
+from hypothesis import Phase
 from llvmlite import binding
 
 import optctx
 from optctx import (
     CompileCache,
-    ContextMismatchError,
     OptctxError,
     OptionContext,
     UnreadOptionError,
     emit_assembly,
     record,
 )
-from tests.long.fuzz.bases import attributed
-from tests.promises.answers import JOB
+from tests.long.fuzz.modules import attributed
+from tests.promises.answers import JOB, known_answers
+from tests.promises.checking import agree_with_the_model
 from tests.promises.model import Sight, key_of
 from tests.promises.program import Step
-from tests.promises.running import Run, WrongError, by_optctx, expect, expect_code, new_machine
-from tests.support.ir_texts import COUNTED, UNROLL, X86, counted
+from tests.promises.running import More, Run, WrongError, by_optctx, expect, expect_code, new_machine
+from tests.support.ir_texts import UNROLL, X86, counted
+from tests.support.processes import in_child
 
+_MOST = 10  # findings before giving up
 _UNREAD = {"arm-parallel-dsp-load-limit": "3"}  # nothing here generates code for Arm
 
 # One for the whole run, and one for the whole process.
@@ -97,19 +106,6 @@ def attribute(run: Run, step: Step, inner: Sight, here: Sight) -> None:
         run.compile(own, machine, wanted, attributed(str(JOB.ir), '"optctx"="-unroll-count=4"'))
 
 
-def mismatch(run: Run, step: Step, inner: Sight, here: Sight) -> None:
-    own = binding.create_context()
-    with OptionContext(dict(step.options)):
-        OptionContext(unroll_count=5, base="defaults").bind(own, on_mismatch="error")
-        module = binding.parse_assembly(COUNTED, own)
-        try:
-            optctx.run_passes(module, UNROLL)
-        except ContextMismatchError:
-            expect(str(module).count("store volatile"), 1, "stores of a module that no pass may touch")
-        else:
-            raise WrongError("a mismatch is no error")
-
-
 def errors(run: Run, step: Step, inner: Sight, here: Sight) -> None:
     """Errors from inside LLVM."""
     bad = counted("bad", '"optctx"="-unroll-count=x"')
@@ -133,26 +129,37 @@ def errors(run: Run, step: Step, inner: Sight, here: Sight) -> None:
     run.look(here)
 
 
-def jit(run: Run, step: Step, inner: Sight, here: Sight) -> None:
-    """MCJIT or LLJIT compiles a module of a bound LLVMContext, and the code runs."""
-    own = binding.create_context()
-    module = binding.parse_assembly("define i32 @f(i32 %x) {\n %y = mul i32 %x, 3\n ret i32 %y\n}", own)
-    OptionContext(dict(step.options), base="defaults").bind(own)
-    engine: Any
-    if step.other % 2:
-        engine = binding.create_mcjit_compiler(module, new_machine())
-        engine.finalize_object()
-        address = engine.get_function_address("f")
-    else:
-        engine = binding.create_lljit_compiler(new_machine())
-        library = binding.JITLibraryBuilder().add_ir(module).export_symbol("f").link(engine, "library")
-        address = library["f"]
-    expect(ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_int)(address)(14), 42, "what compiled code gives")
-
-
 def _look(run: Run, inner: Sight) -> None:
     expect_code(by_optctx, run.answers.optctx, inner.llvm, "LLVM's code")
 
 
-_ALL = (generator, unread, fingerprint, cached, machine, attribute, mismatch, errors, jit)
+_ALL = (generator, unread, fingerprint, cached, machine, attribute, errors)
 INSIDE: Final = {each.__name__: each for each in _ALL}
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Exit status: 0 if nothing was found, 1 if something was."""
+    parser = argparse.ArgumentParser(prog="python -m tests.long.soak", description=__doc__)
+    parser.add_argument("--minutes", type=float, default=1)
+    parser.add_argument("--seed", type=int, default=1, help="of the first programs")
+    parser.add_argument("--programs", type=int, default=20, help="of each seed")
+    options = parser.parse_args(arguments)
+    answers = known_answers()
+    until = time.monotonic() + 60 * options.minutes
+    number, found = options.seed, 0
+    drawn = {"max_examples": options.programs, "phases": (Phase.generate, Phase.shrink)}
+    while found < _MOST:
+        try:
+            in_child(partial(agree_with_the_model, answers, More(INSIDE), number, **drawn))  # prints it
+        except AssertionError:
+            print(f"FOUND seed {number}", flush=True)
+            found += 1
+        number += 1
+        if time.monotonic() >= until:
+            break
+    print(f"{(number - options.seed) * options.programs} programs, {found} found")
+    return int(found > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,1 +1,0 @@
-"""Random programs on threads for as long as one likes."""
