@@ -41,8 +41,6 @@ Prepare = Callable[[], object]
 
 _AFTER = "TESTS_AFTER"  # tells a server which function to call before it forks
 
-MOST = 8  # servers that are kept: each has 60 MB, most of them shared
-
 LATE = ("OPTCTX_", "XDG_")  # what the names of variables begin with that are read when they are needed
 
 
@@ -113,11 +111,15 @@ def end_of(
     function: Callable[..., object],
     seconds: float = SECONDS,
     after: Prepare | None = None,
+    environment: Mapping[str, str] = {},
     /,
     **given: Any,
 ) -> End:
-    """Run a function of a module as `alone` does, and return how its process ended, whatever that was."""
-    return _run_to_end(function, given, seconds, after, {})
+    """Run a function of a module as `alone` does, and return how its process ended, whatever that was.
+
+    A number that it returns is the exit status.
+    """
+    return _run_to_end(function, given, seconds, after, environment)
 
 
 def _run_to_end(
@@ -125,15 +127,16 @@ def _run_to_end(
     given: dict[str, Any],
     seconds: float,
     after: Prepare | None,
-    environment: dict[str, str],
+    environment: Mapping[str, str],
 ) -> End:
     file = inspect.getfile(inspect.unwrap(function))
     environment = {**os.environ, **environment}
     late = _late(environment)
     call = Call(function.__module__, file, function.__name__, pickle.dumps(given), sys.path, seconds, late)
     prepare = f"{after.__module__} {after.__name__}" if after else ""
-    early = {name: value for name, value in environment.items() if name not in late}
-    end: End = server(__name__, {**early, **_LATE_AT_FIRST, _AFTER: prepare}).ask(call)
+    not_early = {*late, "PYTEST_CURRENT_TEST"}
+    early = {name: value for name, value in environment.items() if name not in not_early}
+    end: End = _server(frozenset({**early, **_LATE_AT_FIRST, _AFTER: prepare}.items())).ask(call)
     return end
 
 
@@ -170,6 +173,7 @@ class Server:
             pass_fds=[theirs.fileno()],
         )
         theirs.close()
+        atexit.register(self.close)
 
     def ask(self, question: object) -> Any:
         """Return its answer."""
@@ -179,10 +183,6 @@ class Server:
         except (EOFError, BrokenPipeError):  # it has ended
             self.close()
             raise
-
-    def ended(self) -> bool:
-        """Whether it ended by itself, which it does not."""
-        return self._process.poll() is not None
 
     def close(self) -> None:
         """End the process, and the child that it may have."""
@@ -194,27 +194,10 @@ class Server:
             self._process.wait()
 
 
-_servers: dict[tuple[str, frozenset[tuple[str, str]]], Server] = {}
-
-
-def server(module: str, environment: Mapping[str, str]) -> Server:
-    """Return the server of a module with this environment; it starts when first asked for."""
-    early = {name: value for name, value in environment.items() if name != "PYTEST_CURRENT_TEST"}
-    key = module, frozenset(early.items())
-    if key in _servers and _servers[key].ended():
-        _servers.pop(key).close()
-    if key not in _servers:
-        if len(_servers) == MOST:
-            _servers.pop(next(iter(_servers))).close()
-        _servers[key] = Server(module, early)
-    return _servers[key]
-
-
-@atexit.register
-def _close() -> None:
-    """End all servers with this process."""
-    while _servers:
-        _servers.popitem()[1].close()
+@functools.cache
+def _server(environment: frozenset[tuple[str, str]]) -> Server:
+    """Return the server with this environment; it starts when first asked for."""
+    return Server(__name__, dict(environment))
 
 
 # In the server, and in its children
@@ -242,7 +225,7 @@ def serve(descriptor: int) -> None:
                 signal.signal(signal.SIGINT, interrupt)
                 connection.close()
                 return _run(call, code, skipped, failed, printed)
-            status = status_of(child, call.seconds, connection)
+            status = _status_of(child, call.seconds, connection)
             connection.send(End(status, text_of(skipped), text_of(failed), text_of(printed)))
 
 
@@ -255,7 +238,7 @@ def _code(file: str) -> CodeType:
     return compile(tree, file, "exec", dont_inherit=True)
 
 
-def status_of(child: int, seconds: float, connection: Connection[Any, Any]) -> int | None:
+def _status_of(child: int, seconds: float, connection: Connection[Any, Any]) -> int | None:
     """Wait for a child to end and return its status; None for one that hung or that nobody waits for."""
     descriptor = os.pidfd_open(child)
     ended = descriptor in wait([descriptor, connection], seconds)
@@ -286,11 +269,14 @@ def _run(call: Call, code: CodeType, skipped: int, failed: int, printed: int) ->
     os.environ.update(call.late)
     try:
         test = getattr(_imported(call, code), call.name)
-        getattr(test, "__wrapped__", test)(**pickle.loads(call.given))
+        status = getattr(test, "__wrapped__", test)(**pickle.loads(call.given))
     except pytest.skip.Exception as error:
         os.write(skipped, str(error).encode())
     except BaseException as error:
         os.write(failed, str(pytest.ExceptionInfo.from_exception(error).getrepr()).encode())
+    else:
+        if isinstance(status, int):
+            sys.exit(status)
 
 
 def _imported(call: Call, code: CodeType) -> Any:
