@@ -5,10 +5,8 @@ from __future__ import annotations
 import ctypes
 import gc
 import pathlib
-import time
 from collections.abc import Mapping
-from ctypes import CFUNCTYPE, c_char_p, c_uint, c_uint64
-from functools import partial
+from ctypes import CFUNCTYPE, c_char_p
 
 import pytest
 
@@ -20,7 +18,6 @@ from optctx.process import set_process_options
 from tests.support.alone import alone
 from tests.support.cpp_build import SHARED, Build
 from tests.support.rows import rows
-from tests.support.scopes import in_threads
 
 # What every value of an option fits, by its kind.
 _TYPES = {
@@ -68,8 +65,6 @@ class Lookups:
         by_text = CFUNCTYPE(c_char_p, c_char_p, c_char_p)
         self._look_up, self._look_up_kept = by_text(("look_up", library)), by_text(("look_up_kept", library))
         self.keep, self.drop = (CFUNCTYPE(None)((name, library)) for name in ("keep", "drop"))
-        self.wrong = CFUNCTYPE(c_uint64, c_uint, c_uint64)(("wrong", library))
-        self.torn = CFUNCTYPE(c_uint64, c_uint64)(("torn", library))
 
     def get(self, name: str, cpp_type: str, kept: bool = False) -> object:
         """optctx::get<cpp_type>(name) as a Python value; LookupError with an error's status and message.
@@ -190,24 +185,3 @@ def test_a_context_that_cpp_holds_outlives_its_scope_and_its_python_object(cpp: 
     finally:
         cpp.drop()
     assert len(others) == 500
-
-
-def test_lookups_are_right_while_scopes_come_and_go(cpp: Lookups) -> None:
-    def numbered(number: int) -> OptionContext:
-        return OptionContext(unroll_count=number, unroll_max_count=number, cfg_func_name=str(number))
-
-    def work(number: int) -> None:
-        end = time.monotonic() + 0.3
-        while time.monotonic() < end:
-            with numbered(number):
-                assert cpp.wrong(number, 300) == 0
-                cpp.keep()  # drops the one of another thread, perhaps while it is looked at
-            assert cpp.wrong(0, 300) == 0
-            assert cpp.torn(100) == 0
-
-    with numbered(1):
-        cpp.keep()
-    try:
-        in_threads([partial(work, number) for number in range(1, 5)])
-    finally:
-        cpp.drop()
