@@ -102,7 +102,7 @@ def alone(
 
     @functools.wraps(test)
     def run(**given: Any) -> None:
-        _judge(test.__name__, seconds, _run_to_end(test, given, seconds, after, environment))
+        _judge(test.__name__, seconds, end_of(test, seconds, after, environment, **given))
 
     return run
 
@@ -119,16 +119,6 @@ def end_of(
 
     A number that it returns is the exit status.
     """
-    return _run_to_end(function, given, seconds, after, environment)
-
-
-def _run_to_end(
-    function: Callable[..., object],
-    given: dict[str, Any],
-    seconds: float,
-    after: Prepare | None,
-    environment: Mapping[str, str],
-) -> End:
     file = inspect.getfile(inspect.unwrap(function))
     environment = {**os.environ, **environment}
     late = _late(environment)
