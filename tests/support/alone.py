@@ -3,9 +3,8 @@
 A test that attaches for the first time, chooses an engine, forks or may crash needs a process of its own. A
 fresh interpreter takes 100 ms to import `tests.support.scopes`. A child of fork takes a few: it has what its
 parent, the server, imported. The server has attached nothing and has one thread. There is one server for each
-set of environment variables, because an interpreter, its loader and its libraries read some of them early,
-and for each function that tests name to be called in it first. Variables that a package reads when it is
-used, the child sets itself.
+function that tests name to be called in it first, and for variables that a test names: an interpreter,
+its loader and its libraries read some of them early. All others the child sets itself.
 """
 
 from __future__ import annotations
@@ -41,15 +40,7 @@ Prepare = Callable[[], object]
 
 _AFTER = "TESTS_AFTER"  # tells a server which function to call before it forks
 
-LATE = ("OPTCTX_", "XDG_")  # what the names of variables begin with that are read when they are needed
-
-
-def _late(environment: Mapping[str, str]) -> dict[str, str]:
-    return {name: value for name, value in environment.items() if name.startswith(LATE)}
-
-
-# Of the whole run: what the modules that a server loads may look at.
-_LATE_AT_FIRST = _late(os.environ)
+_AT_FIRST = dict(os.environ)  # of the whole run: what the modules that a server loads may look at
 
 
 @dataclass(frozen=True)
@@ -65,7 +56,7 @@ class Call:
     given: bytes
     path: list[str]
     seconds: float
-    late: dict[str, str]
+    environment: dict[str, str]
 
 
 @dataclass(frozen=True)
@@ -120,13 +111,10 @@ def end_of(
     A number that it returns is the exit status.
     """
     file = inspect.getfile(inspect.unwrap(function))
-    environment = {**os.environ, **environment}
-    late = _late(environment)
-    call = Call(function.__module__, file, function.__name__, pickle.dumps(given), sys.path, seconds, late)
+    whole = {**os.environ, **environment}
+    call = Call(function.__module__, file, function.__name__, pickle.dumps(given), sys.path, seconds, whole)
     prepare = f"{after.__module__} {after.__name__}" if after else ""
-    not_early = {*late, "PYTEST_CURRENT_TEST"}
-    early = {name: value for name, value in environment.items() if name not in not_early}
-    end: End = _server(frozenset({**early, **_LATE_AT_FIRST, _AFTER: prepare}.items())).ask(call)
+    end: End = _server(frozenset({**environment, _AFTER: prepare}.items())).ask(call)
     return end
 
 
@@ -186,8 +174,8 @@ class Server:
 
 @functools.cache
 def _server(environment: frozenset[tuple[str, str]]) -> Server:
-    """Return the server with this environment; it starts when first asked for."""
-    return Server(__name__, dict(environment))
+    """Return the server with these variables; it starts when first asked for."""
+    return Server(__name__, {**_AT_FIRST, **dict(environment)})
 
 
 # In the server, and in its children
@@ -254,9 +242,9 @@ def _run(call: Call, code: CodeType, skipped: int, failed: int, printed: int) ->
     os.dup2(printed, 2)
     os.close(printed)
     sys.path[:] = call.path
-    for name in _late(os.environ):
+    for name in os.environ.keys() - call.environment.keys() - {"PYTHONPATH"}:
         del os.environ[name]
-    os.environ.update(call.late)
+    os.environ.update(call.environment)
     try:
         test = getattr(_imported(call, code), call.name)
         status = getattr(test, "__wrapped__", test)(**pickle.loads(call.given))

@@ -7,7 +7,6 @@ interpreter itself has to be another one, `several` command lines share it.
 
 from __future__ import annotations
 
-import io
 import json
 import os
 import pathlib
@@ -133,19 +132,6 @@ def _run(words: Sequence[str | bytes], opened: Sequence[str], folder: str) -> in
         os.close(stream)
         if not path:
             os.close(number)
+            setattr(sys, ("stdin", "stdout", "stderr")[number], None)
     os.chdir(folder)
-    for number, name in enumerate(("stdin", "stdout", "stderr")):
-        setattr(sys, name, _stream(number, getattr(sys, name)))
     return main([os.fsdecode(word) for word in words])
-
-
-def _stream(number: int, before: io.TextIOWrapper) -> io.TextIOWrapper | None:
-    """The stream on a descriptor; None if that is closed."""
-    try:
-        os.fstat(number)
-    except OSError:
-        return None
-    mode = "rb" if number == 0 else "wb"
-    file = open(number, mode, closefd=False)  # noqa: SIM115
-    encoding, errors = before.encoding, before.errors
-    return io.TextIOWrapper(file, encoding, errors, line_buffering=number == 2)

@@ -174,6 +174,8 @@ def test_typed_values_are_what_their_texts_are(cpp: Scopes) -> None:
 
 def test_scopes_end_with_their_blocks_and_where_an_exception_unwinds_them(cpp: Scopes) -> None:
     counts: list[object] = []
+    cpp.call("in_nested", body=lambda: counts.append(current()["unroll-max-count"]))
+    assert counts == [2, 3, 2]
     with OptionContext({"unroll-count": 3}, base="defaults"):
         with pytest.raises(RuntimeError, match=r"^exception: unwound$"):
             cpp.call("unwound", body=lambda: counts.append(unrolled()))

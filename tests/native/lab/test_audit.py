@@ -9,7 +9,7 @@ import os
 
 import pytest
 
-from optctx import OptionContext
+from optctx import OptionContext, registry
 from optctx._native import Role, Site, Transaction, demangle
 from optctx.compiling import Job, compile_job
 from optctx.engine.attach import attach
@@ -42,6 +42,27 @@ def test_a_compilation_in_a_context_touches_nothing_and_gives_the_same() -> None
     assert seen.regions > 2500
     assert seen.pages > 100
     assert seen.neighbours > 1000
+
+
+@alone
+def test_inside_an_audit_options_say_what_they_say_outside_and_reading_them_is_not_reported() -> None:
+    """Each option, a choice that it does not have, and contexts, whose values LLVM parses."""
+
+    def said() -> list[object]:
+        each = [
+            (name, o.help, o.choices, o.value, o.default, o.occurrences) for name, o in registry().items()
+        ]
+        with pytest.raises(ValueError, match="Did you mean att") as caught:
+            OptionContext({"x86-asm-syntax": "atl"})
+        made = OptionContext({"unroll-count": 2, "regalloc": "fast", "x86-align-branch": "jcc"})
+        return [*each, str(caught.value), dict(context), made.diff(context)]
+
+    with OptionContext({"unroll-count": 4}) as context:
+        with audit() as seen:
+            inside = said()
+        assert inside == said()
+    assert seen.accesses == []
+    assert seen.entitled > 5000
 
 
 # Of the site of an option that is left as it is: whether it writes, and how the name of its function begins.

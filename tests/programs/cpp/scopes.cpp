@@ -51,6 +51,17 @@ const char* in_elements(const char* name, const char* first, const char* second,
         body();
     });
 }
+const char* in_nested(Body body) {
+    return said([&] {
+        const optctx::Scope outer{{"unroll-max-count", 2u}};
+        body();
+        {
+            const optctx::Scope inner{{"unroll-max-count", 3}};
+            body();
+        }
+        body();
+    });
+}
 const char* in_typed(const char* name, const char* type, Body body) {
     return said([&] {
         const std::string wanted(type);
