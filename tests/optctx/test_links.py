@@ -235,3 +235,21 @@ def test_options_of_another_llvm_are_compared_as_text() -> None:
         ("no-such", (("5", ("new.c",)), ("not given", ("a.c",)))),
         ("unroll-count", (("auto", ("new.c",)), ("4", ("a.c",)))),
     ]
+
+
+@examples(20)
+@given(st.lists(st.deferred(one), max_size=3), st.lists(st.deferred(one), max_size=3))
+def test_it_reports_exactly_what_tells_contexts_apart(
+    first: list[tuple[Option, object]], second: list[tuple[Option, object]]
+) -> None:
+    contexts = []
+    modules: list[binding.ModuleRef] = []
+    for name, drawn in (("a.c", first), ("b.c", second)):
+        given_as = {own_name(option): (option.name, value) for option, value in drawn}
+        contexts.append(context_of(dict(given_as.values())))
+        modules.append(module_of(name))
+        stamp(modules[-1], contexts[-1])
+    a, b = contexts
+    for report in (check_link(modules), check_link(modules[:1], b)):
+        assert {mismatch.option for mismatch in report} == set(a.diff(b))
+        assert bool(report) == (a != b)
