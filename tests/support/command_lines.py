@@ -7,6 +7,7 @@ interpreter itself has to be another one, `several` command lines share it.
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import pathlib
@@ -130,8 +131,14 @@ def _run(words: Sequence[str | bytes], opened: Sequence[str], folder: str) -> in
             stream = os.open(path or os.devnull, os.O_RDWR | os.O_CREAT | os.O_NOCTTY)
         os.dup2(stream, number)
         os.close(stream)
-        if not path:
+        name = ("stdin", "stdout", "stderr")[number]
+        if path:  # another file than before may be none that seeks
+            before = getattr(sys, name)
+            file = open(number, "wb" if number else "rb", closefd=False)  # noqa: SIM115
+            made = io.TextIOWrapper(file, before.encoding, before.errors, line_buffering=number == 2)
+            setattr(sys, name, made)
+        else:
             os.close(number)
-            setattr(sys, ("stdin", "stdout", "stderr")[number], None)
+            setattr(sys, name, None)
     os.chdir(folder)
     return main([os.fsdecode(word) for word in words])
