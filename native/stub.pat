@@ -15,7 +15,7 @@ _native\.(ScopeBase)$:
             traceback: TracebackType | None = None,
         ) -> None: ...
 
-_native\.(RecordingBase|AuditBase)$:
+_native\.(RecordingBase)$:
     \from types import TracebackType
     \from typing import Any
     class \1:

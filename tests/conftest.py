@@ -20,7 +20,7 @@ from llvmlite.binding import ffi
 import optctx
 from optctx.compiling import FreshProcess, initialise_targets
 from tests.support.bare_llvm import digests_by_argument
-from tests.support.cpp_build import Build, builds
+from tests.support.cpp_build import Build, build_cpp
 from tests.support.examples import REPEATABLE
 from tests.support.installed import FREE_THREADED
 from tests.support.scopes import OUTSIDE, both, process_state, scopes_become
@@ -82,9 +82,9 @@ def second_digests(second_library: pathlib.Path) -> dict[str, dict[str, str]]:
 
 
 @pytest.fixture(scope="session")
-def build(tmp_path_factory: pytest.TempPathFactory) -> Build:
+def build() -> Build:
     """Compile C++, once for all tests that ask."""
-    return builds(tmp_path_factory.mktemp("cpp"))
+    return build_cpp
 
 
 @pytest.fixture(scope="session")

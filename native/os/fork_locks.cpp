@@ -85,9 +85,9 @@ private:
 namespace {
 
 // In the order of Rank.
-constexpr const char* names[] = {"keys",     "watchers", "audit",     "code",     "contexts",    "handlers",
-                                 "parsing",  "storage",  "debugging", "bindings", "activations", "copies",
-                                 "machines", "triples",  "orphans",   "readers",  "symbols"};
+constexpr const char* names[] = {"keys",    "watchers",  "code",     "contexts",    "handlers", "parsing",
+                                 "storage", "debugging", "bindings", "activations", "copies",   "machines",
+                                 "triples", "orphans",   "readers",  "symbols"};
 
 thread_local std::uint32_t held = 0;  // one bit for each rank: no thread holds two locks of the same rank
 

@@ -13,7 +13,6 @@ namespace optctx::os {
 enum class Rank : std::uint8_t {
     keys,         // addresses that threads have locked: LLVM's objects in use, its command line parser
     watchers,     // watchers of process-wide values
-    audit,        // the audit, from the outside of its block
     code,         // changing LLVM's instructions and tables
     contexts,     // threads inside each context that marks its reads or prints debug output
     handlers,     // handlers of signals

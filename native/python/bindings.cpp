@@ -32,7 +32,6 @@ NB_MODULE(_native, m) {
     add_record(m);
     add_drift(m);
 #ifdef OPTCTX_LAB
-    add_audit(m);
     add_insight(m);
 #endif
 }

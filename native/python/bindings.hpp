@@ -18,9 +18,7 @@ void add_sites(nanobind::module_& m);
 void add_space(nanobind::module_& m);
 // Entering and leaving contexts, and keeping threads in line with their tasks (python/bind_scopes.cpp).
 void add_scopes(nanobind::module_& m);
-// Audits: accesses to LLVM's own options that were not redirected (tests/native/lab/bind_audit.cpp, where it is built).
-void add_audit(nanobind::module_& m);
-// What tests and evidence ask (tests/native/lab/bind_insight.cpp, where it is built).
+// Audits, and what tests and evidence ask (tests/native/lab/bind_insight.cpp, where it is built).
 void add_insight(nanobind::module_& m);
 // The functions of LLVM that optctx stands in front of (python/bind_interceptions.cpp).
 void add_interceptions(nanobind::module_& m);

@@ -1,4 +1,4 @@
-"""Importing optctx imports nothing, and every name and module may be the first that is used."""
+"""Importing optctx imports nothing; every name and module may be the first that is used; subinterpreters."""
 
 from __future__ import annotations
 
@@ -53,3 +53,42 @@ def test_every_use_can_be_the_first() -> None:
         *FIRST,
     )
     assert said == "3\n0\n" * len(FIRST)
+
+
+def test_a_subinterpreter_is_refused_before_and_after_the_main_interpreter_uses_optctx() -> None:
+    run_python("""
+        import sys, textwrap
+        try:
+            import _interpreters as interpreters
+        except ImportError:
+            import _xxsubinterpreters as interpreters
+        run = getattr(interpreters, "exec", None) or interpreters.run_string
+
+        TRY = '''
+        import sys
+        try:
+            from optctx import OptionContext
+        except ImportError as error:
+            assert "subinterpreter" in str(error) and "main interpreter" in str(error), error
+        else:
+            raise AssertionError("imported")
+        assert "optctx._native" not in sys.modules
+        '''
+
+        def try_in_another() -> None:
+            made = interpreters.create()
+            for _ in range(2):
+                failed = run(made, textwrap.dedent(TRY))
+                assert failed is None, failed
+            interpreters.destroy(made)
+
+        try_in_another()
+        from optctx import OptionContext
+        from tests.support.scopes import unrolled
+        with OptionContext(unroll_count=3) as context:
+            try_in_another()
+            assert unrolled() == 3
+        with context, OptionContext(unroll_count=4):
+            assert unrolled() == 4
+        assert unrolled() == 1
+    """)

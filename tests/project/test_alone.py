@@ -1,8 +1,12 @@
-"""Tests in processes of their own, and in children of fork, fail for what goes wrong there, and say what."""
+"""Tests in processes of their own, and in children of fork, fail for what goes wrong there, and say what.
+
+And a test draws the same examples whatever was imported before it.
+"""
 
 from __future__ import annotations
 
 import os
+import pathlib
 import signal
 import sys
 import threading
@@ -10,7 +14,7 @@ import threading
 import pytest
 
 from tests.support.alone import alone
-from tests.support.processes import in_child
+from tests.support.processes import in_child, run_python
 
 HERE = os.getpid()
 
@@ -82,3 +86,28 @@ def test_what_no_code_can_catch_in_a_child_of_fork_is_a_failure_too(
         with pytest.raises(AssertionError):
             in_child(work)
         assert error in capfd.readouterr().err
+
+
+_DRAWING = """
+import sys
+from hypothesis import given, settings, strategies as st
+from tests.support.examples import REPEATABLE
+sys.path.append(sys.argv[1])
+settings.load_profile(REPEATABLE)
+
+@given(st.tuples(st.integers(), st.text(), st.floats(), st.sampled_from(range(1000))))
+def draws(drawn):
+    print(ascii(drawn))
+
+draws()
+print("imported")
+import constants
+draws()
+"""
+
+
+def test_examples_do_not_depend_on_what_is_imported(tmp_path: pathlib.Path) -> None:
+    """Hypothesis draws some of the constants of the modules that it takes for the program under test."""
+    (tmp_path / "constants.py").write_text(f"NUMBERS = {list(range(100, 900))}, 0.12345, 'a word'\n")
+    before, after = run_python(_DRAWING, str(tmp_path)).split("imported\n")
+    assert before == after != ""

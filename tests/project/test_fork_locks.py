@@ -4,19 +4,15 @@ from __future__ import annotations
 
 import gc
 import re
-import signal
-import subprocess
 import threading
 import time
 from functools import partial
 from typing import Any
 
-import pytest
-
 from optctx import locks
 from optctx.locks import Rank, lock_held_by_fork, lock_left_behind
 from tests.support.alone import alone
-from tests.support.cpp_build import ROOT, Build
+from tests.support.cpp_build import ROOT
 from tests.support.interrupts import is_free
 from tests.support.processes import in_child
 from tests.support.scopes import beside
@@ -53,24 +49,6 @@ def test_what_native_code_shares_with_python_is_released_without_the_gil() -> No
     shared = {name for name in re.findall(r"shared_ptr<(?:const )?([\w:]+)>", text) if name in bound}
     own = {name for name in shared if f"enable_shared_from_this<{name.split('::')[-1]}>" in text}
     assert shared == own != set()
-
-
-@pytest.mark.long
-def test_a_build_that_checks_ranks_aborts_and_names_both_locks(build: Build) -> None:
-    sources = [str(ROOT / "native/os" / name) for name in ("fork_locks.cpp", "os_linux.cpp")]
-    flags = ("-DOPTCTX_CHECK_RANKS", f"-I{ROOT / 'native'}", *sources)
-    program = build("lock_order.cpp", *flags, standard="c++20")
-
-    def run(*names: str) -> subprocess.CompletedProcess[str]:
-        numbers = [str(NATIVE.index(name)) for name in names]
-        return subprocess.run([str(program), *numbers], capture_output=True, text=True, timeout=60)
-
-    done = run(*NATIVE)
-    assert (done.returncode, done.stderr) == (0, "")
-    for held, taken in [("code", "code"), ("readers", "keys"), *zip(NATIVE[1:], NATIVE, strict=False)]:
-        done = run(held, taken)
-        assert done.returncode == -signal.SIGABRT
-        assert f"holds the lock '{held}' takes the lock '{taken}'" in done.stderr
 
 
 @alone

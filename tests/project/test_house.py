@@ -262,31 +262,12 @@ def test_what_has_a_home_stands_nowhere_else() -> None:
     assert not wrong, "\n".join(wrong)
 
 
-# Folders whose modules tests of other folders still name. The others can be rebuilt without a look at those.
-OPEN = {"arch", "children", "engine", "image", "lab/command", "testing"}
-
-
-def test_tests_import_no_test_and_of_other_folders_their_names_alone() -> None:
-    """What tests share is a support module, and a module of a folder can move. Programs in strings count."""
-    modules = {
-        f"optctx.{'.'.join(file.relative_to(ROOT / 'optctx').with_suffix('').parts)}"
-        for file in PYTHON
-        if file.parent.name not in ("optctx", "lab") and not str(file).endswith(("__init__.py", *DOORS))
-    }
+def test_tests_import_no_test() -> None:
+    """What tests share is a support module. Programs in strings count."""
     files = sources("tests", ".py")
     stems = {file.stem for file in files if file.stem.startswith("test_")}
-    wrong, opened = [], set()
+    wrong = []
     for file in files:
-        path, text = file.relative_to(ROOT), text_of(file)
-        tests = set(re.findall(r"\b(?:from|import) (?:tests\.[\w.]*)?(test_\w+)", text))
-        wrong += [f"{path} imports {name}" for name in tests & stems - {file.stem}]
-        names = set(re.findall(r"\b(?:from|import) (optctx\.\w+\.[\w.]+)", text))
-        for folder, listed in re.findall(r"\bfrom (optctx\.(?:lab\.)?\w+) import (\([^)]*\)|[^\n#]*)", text):
-            names |= {f"{folder}.{name}" for name in re.findall(r"\w+", listed)}
-        for name in names & modules:
-            folder = place(name.split(".")[1:])
-            if folder.removeprefix("lab/") not in path.parts:
-                opened.add(folder)
-                wrong += [f"{path} imports {name}"] * (folder not in OPEN)
-    wrong += [f"{folder} is open no more: take it out of the list" for folder in OPEN - opened]
+        names = set(re.findall(r"\b(?:from|import) (?:tests\.[\w.]*)?(test_\w+)", text_of(file)))
+        wrong += [f"{file.relative_to(ROOT)} imports {name}" for name in names & stems - {file.stem}]
     assert not wrong, "\n".join(wrong)

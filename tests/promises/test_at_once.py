@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 import sys
-import time
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
@@ -14,11 +13,9 @@ from llvmlite import binding
 
 from optctx import (
     OptionContext,
-    ScopeError,
     attach,
     bound,
     current,
-    detach,
     drift,
     info,
     lookup,
@@ -32,12 +29,10 @@ from optctx.compiling import FreshProcess, Job, Result, compile_job
 from tests.support.alone import alone
 from tests.support.installed import FREE_THREADED
 from tests.support.ir_texts import CALLS, COUNTED, SCALE, UNROLL, X86
-from tests.support.processes import SECONDS
 from tests.support.scopes import in_threads, scoped, unrolled
 
 pytestmark = pytest.mark.usefixtures("outside")
 
-DETACHED = 10  # times
 COUNTS = (2, 3, 4, 5)
 # What the threads below may set, and to what.
 CHOICES = {
@@ -158,35 +153,3 @@ def test_everything_at_once_gives_what_fresh_processes_give(fresh: FreshProcess,
     assert not drift()
     assert {job: scoped(job) for job in JOBS} == expected, "nothing is left"
     assert not (FREE_THREADED and sys._is_gil_enabled())  # type: ignore[attr-defined]
-
-
-def test_whoever_enters_while_another_thread_detaches_is_inside() -> None:
-    """Either it is refused, or the code is redirected again before anything runs in the scope."""
-    detached = 0
-    deadline = time.monotonic() + SECONDS / 2
-
-    def enter(number: int) -> None:
-        dice = random.Random(number)
-        while detached < DETACHED and time.monotonic() < deadline:
-            time.sleep(dice.random() / 100)
-            with OptionContext({"unroll-count": 4}, base="defaults"):
-                assert unrolled() == 4
-            time.sleep(dice.random() / 100)
-            with record() as log:
-                assert unrolled() == 1
-            assert "unroll-count" in log.names
-
-    def detach_again_and_again() -> None:
-        nonlocal detached
-        while detached < DETACHED and time.monotonic() < deadline:
-            try:
-                detach()
-                detached += 1
-            except ScopeError:
-                pass  # somebody is inside
-            time.sleep(0.001)
-
-    in_threads([partial(enter, 1), partial(enter, 2), detach_again_and_again])
-    assert detached == DETACHED
-    with OptionContext({"unroll-count": 4}):
-        assert unrolled() == 4

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import json
+import hashlib
 import os
 import platform
-import subprocess
-import sys
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
+from llvmlite import binding
 
-from tests.promises import attacks
+import optctx
+from tests.support.alone import End, end_of
 from tests.support.cpp_build import SHARED, Build
-from tests.support.processes import SECONDS
 
 pytestmark = [
     pytest.mark.skipif(platform.machine() != "x86_64", reason="needs x86-64: the attacks are on its target"),
@@ -30,8 +29,35 @@ define i32 @gadget(ptr %p, ptr %q) "optctx"="{options}" "target-features"="+lvi-
 }}
 """
 VIEWERS = ("xdg-open", "Graphviz", "xdot", "xdot.py", "dotty", "dot", "open")  # that LLVM looks for
-SAFE = "HOME", "LANG", "LD_PRELOAD", "PATH", "PYTHONPATH", "ASAN_OPTIONS", "TSAN_OPTIONS", "UBSAN_OPTIONS"
+# ("stock" for llvmlite alone, "ignore" and "error" for what attributes of functions mean, "stamp" to enter a
+# context of the module's stamp; the classes that the program trusts; the module).
 Attempt = tuple[str, tuple[str, ...], str]
+
+
+def compile_each(folder: Path, attempts: tuple[Attempt, ...]) -> None:
+    """Print a line for each module: the digest of the object, or what is refused."""
+    os.chdir(folder)
+    path = f"{folder.parent / 'programs'}:/usr/bin:/bin"
+    os.environ.update(PATH=path, TMPDIR=str(folder), MARKER=str(folder.parent / "marker"))
+    binding.initialize_native_target()
+    binding.initialize_native_asmprinter()
+    for how, trust, ir in attempts:
+        with binding.create_context() as context, binding.parse_assembly(ir, context) as module:
+            machine = binding.Target.from_triple("x86_64-unknown-linux-gnu").create_target_machine()
+            code = machine.emit_object(module) if how == "stock" else compiled(how, trust, module, machine)
+        print(code if isinstance(code, str) else hashlib.sha256(code).hexdigest())
+
+
+def compiled(how: str, trust: tuple[str, ...], module: Any, machine: Any) -> bytes | str:
+    more: dict[str, Any] = {"trust": trust} if trust else {}
+    optctx.attach(attributes="error" if how == "error" else "ignore", **more)
+    try:
+        if how == "stamp":
+            with optctx.OptionContext.from_module(module, **more):
+                optctx.run_passes(module, "default<O1>", target_machine=machine)
+        return optctx.emit_object(module, machine)
+    except optctx.UntrustedOptionError as error:
+        return f"refused {error.name} {error.trust}"
 
 
 class Place(NamedTuple):
@@ -40,20 +66,10 @@ class Place(NamedTuple):
     folder: Path
     plugin: Path
 
-    def attack(self, name: str, *attempts: Attempt) -> subprocess.CompletedProcess[str]:
+    def attack(self, name: str, *attempts: Attempt) -> End:
         """Compile in a process that works in a folder of this name; temporary files go there, too."""
         (self.folder / name).mkdir()
-        kept = {name: os.environ[name] for name in SAFE if name in os.environ}
-        kept["PATH"] = f"{self.folder / 'programs'}:/usr/bin:/bin"
-        return subprocess.run(
-            [sys.executable, "-W", "error", attacks.__file__],
-            input=json.dumps(attempts),
-            cwd=self.folder / name,
-            env={**kept, "TMPDIR": str(self.folder / name), "MARKER": str(self.folder / "marker")},
-            capture_output=True,
-            text=True,
-            timeout=SECONDS,
-        )
+        return end_of(compile_each, folder=self.folder / name, attempts=attempts)
 
     def stamped(self) -> str:
         dumps = self.folder / "dumps"
@@ -95,8 +111,8 @@ def test_by_default_each_is_refused_or_counts_for_nothing_and_leaves_no_trace(pl
         ("stamp", (), stamped),
     )
     refused = [f"refused {each}" for each in (*options.values(), "print-after-all output")]
-    assert (stock.returncode, stock.stderr, done.returncode, done.stderr) == (0, "", 0, "")
-    assert done.stdout.splitlines() == [*stock.stdout.splitlines(), *refused]
+    assert (stock.status, stock.failed, done.status, done.failed) == (0, "", 0, "")
+    assert done.printed.splitlines() == [*stock.printed.splitlines(), *refused]
     assert {str(each.relative_to(place.folder)) for each in place.folder.glob("*")} == {
         *("programs", "stock", "scoped"),
     }
@@ -112,7 +128,7 @@ def test_each_succeeds_where_the_program_trusts_its_class(place: Place) -> None:
         ("error", ("tuning", "code"), gadget("-view-isel-dags")),
         ("stamp", ("output",), place.stamped()),
     )
-    assert (done.returncode, "refused" in done.stdout) == (0, False), done
+    assert (done.status, done.failed, "refused" in done.printed) == (0, "", False), done
     assert (folder / "marker").read_text() == "loaded\ncalled\n"
     assert "lvi.gadget.dot" in os.listdir(folder / "all")
     viewed = (folder / "viewed").read_text().splitlines()
@@ -120,4 +136,4 @@ def test_each_succeeds_where_the_program_trusts_its_class(place: Place) -> None:
     assert any((folder / "dumps").iterdir())
     # LLVM ends the process, and no Python exception is raised.
     ended = place.attack("end", ("error", ("tuning", "process"), gadget("-fast-isel-abort=1")))
-    assert (ended.returncode, ended.stdout, ended.stderr[:10]) == (1, "", "LLVM ERROR")
+    assert (ended.status, ended.failed, ended.printed[:10]) == (1, "", "LLVM ERROR")

@@ -3,9 +3,8 @@
 A test that attaches for the first time, chooses an engine, forks or may crash needs a process of its own. A
 fresh interpreter takes 100 ms to import `tests.support.scopes`. A child of fork takes a few: it has what its
 parent, the server, imported. The server has attached nothing and has one thread. There is one server for each
-set of environment variables, because an interpreter, its loader and its libraries read some of them early,
-and for each function that tests name to be called in it first. Variables that a package reads when it is
-used, the child sets itself.
+function that tests name to be called in it first, and for variables that a test names: an interpreter,
+its loader and its libraries read some of them early. All others the child sets itself.
 """
 
 from __future__ import annotations
@@ -41,17 +40,7 @@ Prepare = Callable[[], object]
 
 _AFTER = "TESTS_AFTER"  # tells a server which function to call before it forks
 
-MOST = 8  # servers that are kept: each has 60 MB, most of them shared
-
-LATE = ("OPTCTX_", "XDG_")  # what the names of variables begin with that are read when they are needed
-
-
-def _late(environment: Mapping[str, str]) -> dict[str, str]:
-    return {name: value for name, value in environment.items() if name.startswith(LATE)}
-
-
-# Of the whole run: what the modules that a server loads may look at.
-_LATE_AT_FIRST = _late(os.environ)
+_AT_FIRST = dict(os.environ)  # of the whole run: what the modules that a server loads may look at
 
 
 @dataclass(frozen=True)
@@ -67,7 +56,7 @@ class Call:
     given: bytes
     path: list[str]
     seconds: float
-    late: dict[str, str]
+    environment: dict[str, str]
 
 
 @dataclass(frozen=True)
@@ -104,7 +93,7 @@ def alone(
 
     @functools.wraps(test)
     def run(**given: Any) -> None:
-        _judge(test.__name__, seconds, _run_to_end(test, given, seconds, after, environment))
+        _judge(test.__name__, seconds, end_of(test, seconds, after, environment, **given))
 
     return run
 
@@ -113,27 +102,19 @@ def end_of(
     function: Callable[..., object],
     seconds: float = SECONDS,
     after: Prepare | None = None,
+    environment: Mapping[str, str] = {},
     /,
     **given: Any,
 ) -> End:
-    """Run a function of a module as `alone` does, and return how its process ended, whatever that was."""
-    return _run_to_end(function, given, seconds, after, {})
+    """Run a function of a module as `alone` does, and return how its process ended, whatever that was.
 
-
-def _run_to_end(
-    function: Callable[..., object],
-    given: dict[str, Any],
-    seconds: float,
-    after: Prepare | None,
-    environment: dict[str, str],
-) -> End:
+    A number that it returns is the exit status.
+    """
     file = inspect.getfile(inspect.unwrap(function))
-    environment = {**os.environ, **environment}
-    late = _late(environment)
-    call = Call(function.__module__, file, function.__name__, pickle.dumps(given), sys.path, seconds, late)
+    whole = {**os.environ, **environment}
+    call = Call(function.__module__, file, function.__name__, pickle.dumps(given), sys.path, seconds, whole)
     prepare = f"{after.__module__} {after.__name__}" if after else ""
-    early = {name: value for name, value in environment.items() if name not in late}
-    end: End = server(__name__, {**early, **_LATE_AT_FIRST, _AFTER: prepare}).ask(call)
+    end: End = _server(frozenset({**environment, _AFTER: prepare}.items())).ask(call)
     return end
 
 
@@ -170,6 +151,7 @@ class Server:
             pass_fds=[theirs.fileno()],
         )
         theirs.close()
+        atexit.register(self.close)
 
     def ask(self, question: object) -> Any:
         """Return its answer."""
@@ -179,10 +161,6 @@ class Server:
         except (EOFError, BrokenPipeError):  # it has ended
             self.close()
             raise
-
-    def ended(self) -> bool:
-        """Whether it ended by itself, which it does not."""
-        return self._process.poll() is not None
 
     def close(self) -> None:
         """End the process, and the child that it may have."""
@@ -194,27 +172,10 @@ class Server:
             self._process.wait()
 
 
-_servers: dict[tuple[str, frozenset[tuple[str, str]]], Server] = {}
-
-
-def server(module: str, environment: Mapping[str, str]) -> Server:
-    """Return the server of a module with this environment; it starts when first asked for."""
-    early = {name: value for name, value in environment.items() if name != "PYTEST_CURRENT_TEST"}
-    key = module, frozenset(early.items())
-    if key in _servers and _servers[key].ended():
-        _servers.pop(key).close()
-    if key not in _servers:
-        if len(_servers) == MOST:
-            _servers.pop(next(iter(_servers))).close()
-        _servers[key] = Server(module, early)
-    return _servers[key]
-
-
-@atexit.register
-def _close() -> None:
-    """End all servers with this process."""
-    while _servers:
-        _servers.popitem()[1].close()
+@functools.cache
+def _server(environment: frozenset[tuple[str, str]]) -> Server:
+    """Return the server with these variables; it starts when first asked for."""
+    return Server(__name__, {**_AT_FIRST, **dict(environment)})
 
 
 # In the server, and in its children
@@ -242,7 +203,7 @@ def serve(descriptor: int) -> None:
                 signal.signal(signal.SIGINT, interrupt)
                 connection.close()
                 return _run(call, code, skipped, failed, printed)
-            status = status_of(child, call.seconds, connection)
+            status = _status_of(child, call.seconds, connection)
             connection.send(End(status, text_of(skipped), text_of(failed), text_of(printed)))
 
 
@@ -255,7 +216,7 @@ def _code(file: str) -> CodeType:
     return compile(tree, file, "exec", dont_inherit=True)
 
 
-def status_of(child: int, seconds: float, connection: Connection[Any, Any]) -> int | None:
+def _status_of(child: int, seconds: float, connection: Connection[Any, Any]) -> int | None:
     """Wait for a child to end and return its status; None for one that hung or that nobody waits for."""
     descriptor = os.pidfd_open(child)
     ended = descriptor in wait([descriptor, connection], seconds)
@@ -281,16 +242,19 @@ def _run(call: Call, code: CodeType, skipped: int, failed: int, printed: int) ->
     os.dup2(printed, 2)
     os.close(printed)
     sys.path[:] = call.path
-    for name in _late(os.environ):
+    for name in os.environ.keys() - call.environment.keys() - {"PYTHONPATH"}:
         del os.environ[name]
-    os.environ.update(call.late)
+    os.environ.update(call.environment)
     try:
         test = getattr(_imported(call, code), call.name)
-        getattr(test, "__wrapped__", test)(**pickle.loads(call.given))
+        status = getattr(test, "__wrapped__", test)(**pickle.loads(call.given))
     except pytest.skip.Exception as error:
         os.write(skipped, str(error).encode())
     except BaseException as error:
         os.write(failed, str(pytest.ExceptionInfo.from_exception(error).getrepr()).encode())
+    else:
+        if isinstance(status, int):
+            sys.exit(status)
 
 
 def _imported(call: Call, code: CodeType) -> Any:

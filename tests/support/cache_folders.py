@@ -10,9 +10,7 @@ from typing import Any
 
 from optctx import CacheWarning, CompileCache, OptionContext
 from optctx.store import TAG_SIZE
-from tests.support.ir_texts import COUNTED, X86
-
-UNROLL = "function(loop-unroll)"
+from tests.support.ir_texts import COUNTED, UNROLL, X86
 
 
 def unrolled(cache: CompileCache, source: Any = COUNTED) -> int:

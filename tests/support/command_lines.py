@@ -7,7 +7,6 @@ interpreter itself has to be another one, `several` command lines share it.
 
 from __future__ import annotations
 
-import contextlib
 import io
 import json
 import os
@@ -15,23 +14,13 @@ import pathlib
 import re
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from multiprocessing.connection import Connection
 from typing import Any
 
-from tests.support.alone import server, status_of, text_of
+from tests.support.alone import end_of
 from tests.support.processes import SECONDS
-
-
-@dataclass(frozen=True)
-class Line:
-    """A command line. `redirected`: descriptor -> a file; GONE; or "" where the shell has closed it."""
-
-    words: Sequence[str | bytes]
-    given: bytes
-    redirected: dict[int, str]
-    folder: str
 
 
 @dataclass(frozen=True)
@@ -60,11 +49,16 @@ def command_line(
     `redirections`: as a shell writes them, such as "<&- 2>/dev/full"; ">|" is to a reader that has left.
     `given`: on standard input. `variables`: of the environment.
     """
-    redirected = {}
-    for sign, closed, gone, file in _REDIRECTION.findall(redirections):
-        redirected[_NUMBERS[sign]] = "" if closed else GONE if gone else file
-    line = Line(words, given, redirected, os.path.abspath(folder))
-    ended = Ended(*server(__name__, {**os.environ, **(variables or {})}).ask(line))
+    with tempfile.TemporaryDirectory() as streams:
+        opened = [os.path.join(streams, each) for each in ("in", "out", "err")]
+        pathlib.Path(opened[0]).write_bytes(given)
+        for sign, closed, gone, file in _REDIRECTION.findall(redirections):
+            opened[_NUMBERS[sign]] = "" if closed else GONE if gone else file
+        inside = os.path.abspath(folder)
+        end = end_of(_run, SECONDS, prepare, variables or {}, words=words, opened=opened, folder=inside)
+        assert (end.failed, end.printed) == ("", "")
+        out, err = (_text(os.path.join(streams, each)) for each in ("out", "err"))
+    ended = Ended(end.status, out, err)
     assert "Traceback" not in ended.err, ended.err
     assert "Exception ignored" not in ended.err, ended.err
     return ended
@@ -108,61 +102,43 @@ def several(
     return [Ended(int(status), *said) for status, *said in zip(out[1::2], out[::2], err, strict=False)]
 
 
+def _text(file: str) -> str:
+    path = pathlib.Path(file)
+    return path.read_text("utf-8", "backslashreplace") if path.exists() else ""
+
+
 # In the server, and in its children
 
 
-def serve(descriptor: int) -> None:
-    """Fork a child for each line that comes. Each child returns from here, with the command's status."""
+def prepare() -> None:
+    """Attach, and import every command."""
     import optctx
     from optctx.lab.command.main import make_parser
-    from optctx.program import main
 
     optctx.attach()
-    make_parser()  # imports every command
-    connection: Connection[tuple[int | None, str, str], Line] = Connection(descriptor)
-    with contextlib.suppress(EOFError, BrokenPipeError):
-        while True:
-            line = connection.recv()
-            files = [os.memfd_create(each) for each in ("in", "out", "err")]
-            os.pwrite(files[0], line.given, 0)
-            if not (child := os.fork()):
-                connection.close()
-                os.setsid()
-                _redirect(line, files)
-                sys.exit(main([os.fsdecode(word) for word in line.words]))
-            status = status_of(child, SECONDS, connection)
-            os.close(files[0])
-            connection.send((status, text_of(files[1]), text_of(files[2])))
+    make_parser()
 
 
-def _redirect(line: Line, files: Sequence[int]) -> None:
-    """Give this child its streams, as the shell and then the interpreter do."""
-    for number, file in enumerate(files):
-        os.dup2(file, number)
-        os.close(file)
-    os.lseek(0, 0, os.SEEK_SET)
-    for number, path in line.redirected.items():
-        if path:
-            reading, opened = os.pipe() if path == GONE else (-1, os.open(path, os.O_RDWR | os.O_NOCTTY))
-            os.dup2(opened, number)
-            os.close(opened)
-            if path == GONE:
-                os.close(reading)
-    for number, path in line.redirected.items():
-        if not path:
+def _run(words: Sequence[str | bytes], opened: Sequence[str], folder: str) -> int:
+    """Run a command with the streams that the shell opens for it: files, GONE, or "" for a closed one."""
+    from optctx.program import main
+
+    for number, path in enumerate(opened):
+        if path == GONE:
+            reading, stream = os.pipe()
+            os.close(reading)
+        else:
+            stream = os.open(path or os.devnull, os.O_RDWR | os.O_CREAT | os.O_NOCTTY)
+        os.dup2(stream, number)
+        os.close(stream)
+        name = ("stdin", "stdout", "stderr")[number]
+        if path:  # another file than before may be none that seeks
+            before = getattr(sys, name)
+            file = open(number, "wb" if number else "rb", closefd=False)  # noqa: SIM115
+            made = io.TextIOWrapper(file, before.encoding, before.errors, line_buffering=number == 2)
+            setattr(sys, name, made)
+        else:
             os.close(number)
-    os.chdir(line.folder)
-    for number, name in enumerate(("stdin", "stdout", "stderr")):
-        setattr(sys, name, _stream(number, getattr(sys, name)))
-
-
-def _stream(number: int, before: io.TextIOWrapper) -> io.TextIOWrapper | None:
-    """The stream on a descriptor; None if that is closed."""
-    try:
-        os.fstat(number)
-    except OSError:
-        return None
-    mode = "rb" if number == 0 else "wb"
-    file = open(number, mode, closefd=False)  # noqa: SIM115
-    encoding, errors = before.encoding, before.errors
-    return io.TextIOWrapper(file, encoding, errors, line_buffering=number == 2)
+            setattr(sys, name, None)
+    os.chdir(folder)
+    return main([os.fsdecode(word) for word in words])

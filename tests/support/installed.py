@@ -7,13 +7,6 @@ import re
 import sysconfig
 from typing import Final
 
-import pytest
-
 FREE_THREADED: Final = bool(sysconfig.get_config_var("Py_GIL_DISABLED"))
 NEEDS_NUMBA: Final = "needs Numba, which is not installed on a free-threaded Python"
 SANITIZED: Final = re.search("lib[at]san", os.environ.get("LD_PRELOAD", "")) is not None
-_THREADS: Final = "libtsan" in os.environ.get("LD_PRELOAD", "")  # the thread sanitizer
-
-needs_audit = pytest.mark.skipif(
-    _THREADS, reason="needs a build without sanitizer, whose own thread blocks the signals of an audit"
-)

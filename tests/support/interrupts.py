@@ -30,16 +30,14 @@ from optctx import (
 )
 from optctx.compiling import initialise_targets
 from optctx.engine import attach as attaching
-from tests.support import audit as auditing
 from tests.support.each_instruction import instructions, interrupt_at, stop
 from tests.support.library_code import LLVMLITE
 from tests.support.scopes import eight, four, mark
 
 Work = Callable[[], object]
 
-PACKAGE = os.path.dirname(optctx.__file__) + os.sep
 # Of whose code an exception may interrupt any instruction.
-PLACES = (PACKAGE, auditing.__file__)
+PLACES = (os.path.dirname(optctx.__file__) + os.sep,)
 SMALL = "define i32 @f(i32 %x) { %y = add i32 %x, 1 ret i32 %y }"
 
 
@@ -64,7 +62,6 @@ def is_free(lock: Any) -> bool:
 def state() -> dict[str, object]:
     """What must be the same before and after."""
     held: dict[str, object] = {**_native.held()}
-    held["audits"] = _native.audits()
     held["mark"] = mark()
     held["watchers"] = len(_native.watchers(LLVMLITE))
     held["llvmlite's lock"] = is_free(ffi.lib._lock._lock)

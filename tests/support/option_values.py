@@ -8,16 +8,6 @@ from optctx import Option, registry
 from optctx.testing import values
 from optctx.testing.strategies import can_draw
 
-VALUES = {
-    "bool": True,
-    "boolOrDefault": True,
-    "string": "text",
-    "int": 3,
-    "uint64": 5,
-    "other": "text",
-    "list": ["x"],
-}
-
 # Of options that a strategy of the package does not draw: texts, or the bounds of elements.
 _TEXTS: dict[str, list[object]] = {
     "debug-only": ["", "licm", "gvn,loop-unroll", "isel:2"],

@@ -25,16 +25,9 @@ SECONDS = float(os.environ.get("TESTS_SECONDS", 900))
 WARNINGS = ("-W", "error", "-W", "ignore:an option was set inside a scope:UserWarning")
 
 
-def run_python(script: str, *arguments: str, file: pathlib.Path | None = None) -> str:
-    """What a script prints, run in a process of its own that must end well and complain about nothing.
-
-    With `file` the script is written there first, so that processes that it starts can import it.
-    """
-    command = ["-c", textwrap.dedent(script)]
-    if file is not None:
-        file.write_text(textwrap.dedent(script))
-        command = [str(file)]
-    return _output_of(python_process(*command, *arguments))
+def run_python(script: str, *arguments: str) -> str:
+    """What a script prints, run in a process of its own that must end well and complain about nothing."""
+    return _output_of(python_process("-c", textwrap.dedent(script), *arguments))
 
 
 def output_of(*command: object, **more: Any) -> str:

@@ -18,7 +18,7 @@ from optctx import OptionContext, _native, info, registry
 from optctx.compiling import Job, Result, compile_job
 from optctx.engine.attach import attach
 from tests.support.ir_texts import COUNTED, UNROLL, X86
-from tests.support.processes import SECONDS, wait_until_asleep
+from tests.support.processes import SECONDS
 from tests.support.runs import run_module_passes, stores
 
 P = ParamSpec("P")
@@ -155,33 +155,6 @@ def meanwhile(*works: Callable[[], object]) -> Iterator[None]:
             yield
         finally:
             done.set()
-
-
-@contextlib.contextmanager
-def inside_elsewhere(context: OptionContext) -> Iterator[None]:
-    """A block in which another thread is inside the context."""
-    entered, leave = threading.Event(), threading.Event()
-
-    def stay() -> None:
-        with context:
-            entered.set()
-            leave.wait(SECONDS)
-
-    with beside(stay):
-        assert entered.wait(SECONDS)
-        try:
-            yield
-        finally:
-            leave.set()
-
-
-def waiting(work: Callable[[], object]) -> threading.Thread:
-    """Start a thread with the work, and return once it waits for something that this one does not do."""
-    thread = threading.Thread(target=work, daemon=True)
-    thread.start()
-    assert thread.native_id is not None
-    wait_until_asleep(thread.native_id)
-    return thread
 
 
 def four(**more: Any) -> OptionContext:

@@ -10,7 +10,7 @@ import sys
 import pytest
 
 import optctx
-from tests.support.cpp_build import ROOT, SHARED, Build, compile_cpp
+from tests.support.cpp_build import ROOT, SHARED, Build
 from tests.support.processes import output_of
 
 EXAMPLE = ROOT / "examples" / "cpp"
@@ -36,14 +36,14 @@ def test_a_process_without_optctx_or_with_another_version_of_the_interface_gets_
     assert said.count("does not have version 3 of its C++ interface") == said.count("\n") == 2
 
 
-def test_the_headers_compile_as_out_of_tree_code_compiles_them(tmp_path: pathlib.Path) -> None:
+def test_the_headers_compile_as_out_of_tree_code_compiles_them(build: Build, tmp_path: pathlib.Path) -> None:
     for header, standard, flags in (
         ("optctx.hpp", "c++20", ("-fno-exceptions", "-fno-rtti")),
         ("interface.h", "c11", ("-xc",)),
     ):
         source = tmp_path / "includes.cpp"
         source.write_text(f"#include <optctx/{header}>\n")
-        compile_cpp(source, tmp_path / "includes.o", "-fsyntax-only", *flags, standard=standard)
+        build(source, "-c", *flags, standard=standard)
 
 
 def test_cmake_finds_the_headers(tmp_path: pathlib.Path) -> None:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import ctypes
 import gc
 import pathlib
-import time
 from collections.abc import Mapping
-from functools import partial
+from ctypes import CFUNCTYPE, c_char_p
 
 import pytest
 
@@ -16,9 +16,8 @@ from optctx._native import Kind
 from optctx.engine.attach import attach
 from optctx.process import set_process_options
 from tests.support.alone import alone
-from tests.support.cpp_build import SHARED, Build, Lookups
+from tests.support.cpp_build import SHARED, Build
 from tests.support.rows import rows
-from tests.support.scopes import in_threads
 
 # What every value of an option fits, by its kind.
 _TYPES = {
@@ -56,6 +55,37 @@ MANY = {
     "loop-interchange-profitabilities": ["cache", "ignore"],
     "pgo-analysis-map": ["bb-freq", "br-prob"],
 }  # fmt: skip
+
+
+class Lookups:
+    """tests/programs/cpp/lookups.cpp, loaded."""
+
+    def __init__(self, path: pathlib.Path) -> None:
+        library = ctypes.CDLL(str(path))
+        by_text = CFUNCTYPE(c_char_p, c_char_p, c_char_p)
+        self._look_up, self._look_up_kept = by_text(("look_up", library)), by_text(("look_up_kept", library))
+        self.keep, self.drop = (CFUNCTYPE(None)((name, library)) for name in ("keep", "drop"))
+
+    def get(self, name: str, cpp_type: str, kept: bool = False) -> object:
+        """optctx::get<cpp_type>(name) as a Python value; LookupError with an error's status and message.
+
+        `kept`: in a scope of the context that `keep` took.
+        """
+        look = self._look_up_kept if kept else self._look_up
+        text = look(name.encode(), cpp_type.encode()).decode()
+        if not text.startswith("="):
+            raise LookupError(text)
+        return _parse(text[1:], cpp_type)
+
+
+def _parse(text: str, cpp_type: str) -> object:
+    if cpp_type.startswith("std::optional<"):
+        return None if text == "None" else _parse(text, cpp_type[len("std::optional<") : -1])
+    if cpp_type == "bool":
+        return {"True": True, "False": False}[text]
+    if cpp_type in ("float", "double"):
+        return float.fromhex(text)
+    return text if cpp_type == "std::string" else int(text)
 
 
 @pytest.fixture(scope="session")
@@ -151,28 +181,7 @@ def test_a_context_that_cpp_holds_outlives_its_scope_and_its_python_object(cpp: 
     try:
         for name in MANY:
             if (kind := cpp_type(name)) is not None:
-                assert cpp.get_kept(name, kind) == expected[name]
+                assert cpp.get(name, kind, kept=True) == expected[name]
     finally:
         cpp.drop()
     assert len(others) == 500
-
-
-def test_lookups_are_right_while_scopes_come_and_go(cpp: Lookups) -> None:
-    def numbered(number: int) -> OptionContext:
-        return OptionContext(unroll_count=number, unroll_max_count=number, cfg_func_name=str(number))
-
-    def work(number: int) -> None:
-        end = time.monotonic() + 0.3
-        while time.monotonic() < end:
-            with numbered(number):
-                assert cpp.wrong(number, 300) == 0
-                cpp.keep()  # drops the one of another thread, perhaps while it is looked at
-            assert cpp.wrong(0, 300) == 0
-            assert cpp.torn(100) == 0
-
-    with numbered(1):
-        cpp.keep()
-    try:
-        in_threads([partial(work, number) for number in range(1, 5)])
-    finally:
-        cpp.drop()

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import ctypes
+import os
 import pathlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from ctypes import CFUNCTYPE, c_char_p, c_size_t
 from functools import partial
 
 import pytest
@@ -11,7 +14,7 @@ import pytest
 import optctx
 from optctx import OptionContext, ScopeError, current, info, registry
 from tests.support.alone import alone
-from tests.support.cpp_build import SHARED, Build, Scopes
+from tests.support.cpp_build import SHARED, Build
 from tests.support.native_interface import NativeScope
 from tests.support.rows import rows
 from tests.support.scopes import (
@@ -23,6 +26,37 @@ from tests.support.scopes import (
 )
 
 BAD_VALUE, PROCESS_WIDE = "4", "5"  # of optctx_status
+
+
+class Scopes:
+    """tests/programs/cpp/scopes.cpp, loaded."""
+
+    def __init__(self, path: pathlib.Path) -> None:
+        self._library = ctypes.CDLL(str(path))
+
+    def call(self, function: str, *given: str | int, body: Callable[[], object] | None = None) -> None:
+        """Call a function, which may call `body`. Raise what that raises, or RuntimeError with its words."""
+        raised: list[BaseException] = []
+
+        def call_back() -> None:
+            try:
+                assert body is not None
+                body()
+            except BaseException as error:  # handed on: ctypes would print it
+                raised.append(error)
+
+        native = self._library[function]
+        native.restype = c_char_p
+        words = [c_size_t(each) if isinstance(each, int) else os.fsencode(each) for each in given]
+        answer = native(*words, *([] if body is None else [CFUNCTYPE(None)(call_back)]))
+        if raised:
+            raise raised[0]
+        if answer:
+            raise RuntimeError(answer.decode())
+
+    def inside(self, name: str, text: str, body: Callable[[], object]) -> None:
+        """Call `body` in `optctx::Scope scope{{name, text}}`."""
+        self.call("in_scope", name, text, len(os.fsencode(text)), body=body)
 
 
 @pytest.fixture(scope="session")
@@ -102,13 +136,13 @@ def test_every_option_takes_from_cpp_what_it_takes_from_python(cpp: Scopes) -> N
         ("unrol-count", "4", "2: no LLVM option is called 'unrol-count'"),
         ("unroll-count", "x", "4: cannot set 'unroll-count': LLVM says: .*'x' value invalid for uint arg"),
         ("stats", "true", "5: cannot set 'stats' for one thread: .*; leave it out, or"),
-        ("cfg-func-name", b"\xc3", "4: .*: the text of an option is UTF-8"),
-        ("cfg-func-name", b"a\0b", "4: cannot set 'cfg-func-name': the text contains NUL"),
+        ("cfg-func-name", "\udcc3", "4: .*: the text of an option is UTF-8"),
+        ("cfg-func-name", "a\0b", "4: cannot set 'cfg-func-name': the text contains NUL"),
         ("regbankselect-fast", "2", "4: .* LLVM does not allow a value here"),
     ],
 )  # fmt: skip
 def test_a_refusal_says_why_and_changes_nothing(
-    cpp: Scopes, capfd: pytest.CaptureFixture[str], name: str, text: str | bytes, message: str
+    cpp: Scopes, capfd: pytest.CaptureFixture[str], name: str, text: str, message: str
 ) -> None:
     with pytest.raises(RuntimeError, match=f"^{message}"):
         cpp.inside(name, text, lambda: pytest.fail("it was entered"))
@@ -125,25 +159,26 @@ def test_typed_values_are_what_their_texts_are(cpp: Scopes) -> None:
         ("cold-branch-ratio", "float", 0.10000000149011612),
         ("chr-bias-threshold", "double", 0.1),
     ]:
-        cpp.typed(name, kind, lambda name=name: seen.append(current()[name]))  # type: ignore[misc]
+        cpp.call("in_typed", name, kind, body=lambda name=name: seen.append(current()[name]))  # type: ignore[misc]
         assert seen.pop() == value
     with pytest.raises(RuntimeError, match=r"^4: .*LLVM says: .* 'true' value invalid for uint argument!"):
-        cpp.typed("unroll-count", "bool", lambda: seen.append("entered"))
+        cpp.call("in_typed", "unroll-count", "bool", body=lambda: seen.append("entered"))
     with pytest.raises(RuntimeError, match=r"^4: cannot set 'unroll-count' to several values: it takes one"):
-        cpp.elements("unroll-count", "1", "2", lambda: seen.append("entered"))
+        cpp.call("in_elements", "unroll-count", "1", "2", body=lambda: seen.append("entered"))
+    option = "amdgpu-use-native"
     for elements in (("sin", "cos"), ("sin,cos", "tan")):
-        cpp.elements("amdgpu-use-native", *elements, lambda: seen.append(current()["amdgpu-use-native"]))
+        cpp.call("in_elements", option, *elements, body=lambda: seen.append(current()[option]))
         assert seen.pop() == ",".join(elements).split(",")
     assert seen == []
 
 
 def test_scopes_end_with_their_blocks_and_where_an_exception_unwinds_them(cpp: Scopes) -> None:
     counts: list[object] = []
-    cpp.run("in_nested", lambda: counts.append(current()["unroll-max-count"]))
+    cpp.call("in_nested", body=lambda: counts.append(current()["unroll-max-count"]))
     assert counts == [2, 3, 2]
     with OptionContext({"unroll-count": 3}, base="defaults"):
         with pytest.raises(RuntimeError, match=r"^exception: unwound$"):
-            cpp.run("unwound", lambda: counts.append(unrolled()))
+            cpp.call("unwound", body=lambda: counts.append(unrolled()))
         assert unrolled() == 3
         with pytest.raises(KeyError, match="of Python's"):  # through the frames of C++ and of ctypes
             cpp.inside("unroll-count", "8", lambda: {"a": 1}["of Python's"])
@@ -154,19 +189,19 @@ def test_scopes_end_with_their_blocks_and_where_an_exception_unwinds_them(cpp: S
 def test_scopes_end_in_any_order_and_each_on_its_own_thread(
     cpp: Scopes, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    cpp.do("enter", "unroll-count", "4")
-    cpp.do("enter", "unroll-max-count", "9")
-    cpp.do("leave", 0)
+    cpp.call("enter", "unroll-count", "4")
+    cpp.call("enter", "unroll-max-count", "9")
+    cpp.call("leave", 0)
     assert (current()["unroll-count"], current()["unroll-max-count"]) == (4, 9), "nothing was changed"
     with OptionContext({"unroll-runtime": True}):
-        cpp.do("leave", 1)
+        cpp.call("leave", 1)
         assert (unrolled(), current()["unroll-max-count"]) == (4, 9), "the scope inside goes on"
     assert (unrolled(), current()["unroll-count"], current()["unroll-max-count"]) == (1, 0, 0)
-    in_threads([partial(cpp.do, "enter", "unroll-count", "8")])
+    in_threads([partial(cpp.call, "enter", "unroll-count", "8")])
     assert scopes_become(0), "a thread that ends leaves its scopes"
-    cpp.do("forget")
+    cpp.call("forget")
     assert "it was entered on another thread" in capfd.readouterr().err
-    cpp.do("destroyed_elsewhere")
+    cpp.call("destroyed_elsewhere")
     assert capfd.readouterr().err.count("it was entered on another thread") == 2
     assert both() == (1, 1)
 
@@ -190,7 +225,7 @@ def test_threads_without_python_have_scopes_while_pythons_come_and_go(cpp: Scope
             assert current()["unroll-count"] == 40
 
     with meanwhile(churn, churn):
-        cpp.do("on_threads", 4, 300)
+        cpp.call("on_threads", 4, 300)
 
 
 @alone

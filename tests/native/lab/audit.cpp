@@ -2,40 +2,131 @@
 
 #include "arch/faults.hpp"
 #include "lab/stepping.hpp"
-#include "lab/watched.hpp"
 #include "os/os.hpp"
 #include "os/signals.hpp"
+#include "views/view.hpp"
 
-#include <dirent.h>
 #include <signal.h>
 #include <ucontext.h>
 
 #include <algorithm>
 #include <atomic>
-#include <chrono>
-#include <cstdio>
 #include <memory>
-#include <optional>
-#include <string>
+#include <stdexcept>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace optctx::audit {
 namespace {
 
-struct Session {
-    explicit Session(const values::Space& space) : watched(space) {}
-    Watched watched;
-    Log log;
-    os::MappedRange own_code{};
-    std::atomic<std::uint64_t> neighbours{0};
-    std::atomic<std::uint64_t> entitled{0};
-    std::atomic<bool> failed{false};
+struct Region {
+    std::uintptr_t begin;
+    std::uintptr_t end;
+    std::uint32_t slot;
 };
 
+struct Page {
+    std::uintptr_t begin;
+    os::Access usual;  // protection outside audits
+};
+
+// Returns the last item of a sorted range that begins at or before the address, or null.
+template <class T>
+const T* last_before(const std::vector<T>& sorted, std::uintptr_t address) noexcept {
+    const auto next = std::upper_bound(sorted.begin(), sorted.end(), address,
+                                       [](std::uintptr_t a, const T& item) { return a < item.begin; });
+    return next == sorted.begin() ? nullptr : &*std::prev(next);
+}
+
+// The storage that is watched, built before an audit, and what was seen. Its functions are safe in a signal handler.
+class Session {
+public:
+    explicit Session(const values::Space& space);
+
+    const Page* page_at(std::uintptr_t address) const noexcept {
+        const Page* page = last_before(pages_, address);
+        return page != nullptr && address - page->begin < page_bytes_ ? page : nullptr;
+    }
+    // A page that the system does not close or open makes the report incomplete.
+    bool protect(const Page& page, bool closed) noexcept {
+        const os::Access access = closed ? os::Access::none : page.usual;
+        const bool done = os::try_protect(page.begin, page.begin + page_bytes_, access) == 0;
+        if (!done) failed = true;
+        return done;
+    }
+    void protect_all(bool closed) noexcept {
+        for (const Page& page : pages_) protect(page, closed);
+    }
+    void note(std::uintptr_t instruction, std::uintptr_t address, bool write) noexcept;
+    Report report() const {
+        return {seen_, neighbours_.load(), entitled_.load(), regions_.size(), pages_.size(), !failed.load()};
+    }
+
+    std::atomic<bool> failed{false};
+
+private:
+    void add(const Seen& one) noexcept;
+
+    const unsigned image_;
+    const std::uintptr_t page_bytes_ = os::page_size();
+    std::vector<Region> regions_;  // by address
+    std::vector<Page> pages_;      // by address
+    os::MappedRange own_code_{};
+    std::atomic<bool> adding_{false};
+    std::vector<Seen> seen_;  // never reallocated
+    std::atomic<std::uint64_t> neighbours_{0};
+    std::atomic<std::uint64_t> entitled_{0};
+};
+
+Session::Session(const values::Space& space) : image_(space.image()) {
+    seen_.reserve(4096);
+    const auto& regions = space.regions();
+    for (std::uint32_t slot = 0; slot < regions.size(); ++slot)
+        if (regions[slot].scoped && !regions[slot].shared)
+            regions_.push_back({regions[slot].live, regions[slot].live + regions[slot].size, slot});
+    std::ranges::sort(regions_, {}, &Region::begin);
+    const auto mapped = os::address_space();
+    const auto range_of = [&mapped](std::uintptr_t address) {
+        return *std::ranges::upper_bound(mapped, address, {}, &os::MappedRange::end);
+    };
+    own_code_ = range_of(reinterpret_cast<std::uintptr_t>(&last_before<Page>));
+    for (const Region& region : regions_) {
+        for (std::uintptr_t page = region.begin / page_bytes_ * page_bytes_; page < region.end; page += page_bytes_) {
+            if (pages_.empty() || pages_.back().begin < page) pages_.push_back({page, os::access_of(range_of(page))});
+        }
+    }
+}
+
+void Session::note(std::uintptr_t instruction, std::uintptr_t address, bool write) noexcept {
+    const Region* region = last_before(regions_, address);
+    if (region == nullptr || address >= region->end) {
+        neighbours_.fetch_add(1);
+        return;
+    }
+    const auto* shown = views::current_view(image_)[region->slot];
+    const bool own = instruction >= own_code_.begin && instruction < own_code_.end;
+    if (own || reinterpret_cast<std::uintptr_t>(shown) == region->begin)
+        entitled_.fetch_add(1);
+    else
+        add({instruction, address, region->slot, write, 1});
+}
+
+void Session::add(const Seen& one) noexcept {
+    while (adding_.exchange(true)) continue;
+    const auto known = std::ranges::find_if(seen_, [&one](const Seen& each) {
+        return each.instruction == one.instruction && each.slot == one.slot && each.write == one.write;
+    });
+    if (known != seen_.end())
+        ++known->count;
+    else if (seen_.size() < seen_.capacity())
+        seen_.push_back(one);
+    else
+        failed = true;
+    adding_ = false;
+}
+
 // A process has one audit at a time, of one image: it has one handler for each signal.
-std::optional<os::FirstHandler> fault_handler;
-std::optional<os::FirstHandler> trap_handler;
 std::atomic<Session*> session{nullptr};
 std::atomic<bool> active{false};
 std::atomic<unsigned> busy{0};  // threads in a handler; the session and the protections must stay until it is 0
@@ -56,140 +147,56 @@ bool allowed(const Page& page, lab::stepping::Attempt attempt) {
            (attempt == lab::stepping::Attempt::write && page.usual == os::Access::read_write);
 }
 
-void note(Session& audit, std::uintptr_t instruction, std::uintptr_t address, bool write) {
-    const WatchedRegion* region = audit.watched.region_at(address);
-    if (region == nullptr) {
-        audit.neighbours.fetch_add(1);
-        return;
-    }
-    const auto* shown = views::current_view(audit.watched.image())[region->slot];
-    const bool own = instruction >= audit.own_code.begin && instruction < audit.own_code.end;
-    if (own || reinterpret_cast<std::uintptr_t>(shown) == region->begin)
-        audit.entitled.fetch_add(1);
-    else
-        audit.log.add(instruction, address, region->slot, write);
-}
-
 bool on_fault(const siginfo_t& info, ucontext_t& context) noexcept {
     const Busy here;
     Session* audit = session.load();
     if (audit == nullptr || info.si_code != SEGV_ACCERR) return false;
     const auto address = reinterpret_cast<std::uintptr_t>(info.si_addr);
-    const Page* page = audit->watched.page_at(address);
+    const Page* page = audit->page_at(address);
     const lab::stepping::Attempt attempt = lab::stepping::attempt_of(context);
     if (page == nullptr || !allowed(*page, attempt)) return false;
     const std::uintptr_t instruction = arch::instruction_of(context);
     if (!active.load()) return lab::stepping::retry(instruction);  // the fault happened while the audit was on
-    note(*audit, instruction, address, attempt == lab::stepping::Attempt::write);
-    if (audit->watched.open(*page)) {
-        if (!lab::stepping::begin(context, page->begin)) audit->failed = true;
-        return true;
-    }
-    // The system refuses to open one page: give up the audit, not the process.
-    audit->failed = true;
-    active = false;
-    return audit->watched.open();
+    audit->note(instruction, address, attempt == lab::stepping::Attempt::write);
+    if (!audit->protect(*page, false)) return false;
+    if (!lab::stepping::begin(context, page->begin)) audit->failed = true;
+    return true;
+}
+
+void close_again(std::uintptr_t address) noexcept {
+    Session* audit = session.load();
+    const Page* page = audit->page_at(address);
+    if (page != nullptr && active.load()) audit->protect(*page, true);
 }
 
 bool on_trap(const siginfo_t& info, ucontext_t& context) noexcept {
     const Busy here;
-    if (!lab::stepping::ended_by(info, context)) return false;
-    Session* audit = session.load();
-    lab::stepping::end(context, [audit](std::uintptr_t address) {
-        const Page* page = audit->watched.page_at(address);
-        if (page != nullptr && active.load() && !audit->watched.close(*page)) audit->failed = true;
-    });
-    return true;
+    return lab::stepping::end(info, context, close_again);
 }
 
-// After an audit they stay as long as another thread may meet a formerly protected page.
 void install() {
-    if (!trap_handler) trap_handler.emplace(SIGTRAP, on_trap);
-    trap_handler->check();
-    if (!fault_handler) fault_handler.emplace(SIGSEGV, on_fault);
-    fault_handler->check();
-}
-
-void uninstall() noexcept {
-    fault_handler.reset();
-    trap_handler.reset();
-}
-
-os::MappedRange own_code() {
-    const auto here = reinterpret_cast<std::uintptr_t>(&on_fault);
-    for (const os::MappedRange& range : os::address_space())
-        if (range.executable && here >= range.begin && here < range.end) return range;
-    throw AuditError("the code of optctx itself is not in the list of mappings");
-}
-
-std::vector<std::string> threads() {
-    const std::unique_ptr<DIR, int (*)(DIR*)> folder(opendir("/proc/self/task"), closedir);
-    if (folder == nullptr) throw AuditError("the threads of this process are not listed");
-    std::vector<std::string> ids;
-    while (const dirent* entry = readdir(folder.get()))
-        if (entry->d_name[0] != '.') ids.emplace_back(entry->d_name);
-    return ids;
-}
-
-// A fault would kill a thread that blocks the signal, because it cannot be handled.
-bool blocks(const std::string& thread, int signal) {
-    std::FILE* status = std::fopen(("/proc/self/task/" + thread + "/status").c_str(), "re");
-    if (status == nullptr) return false;  // it has ended
-    char line[256];
-    unsigned long long mask = 0;
-    while (std::fgets(line, sizeof line, status) != nullptr && std::sscanf(line, "SigBlk: %llx", &mask) != 1) continue;
-    std::fclose(status);
-    return (mask >> (signal - 1) & 1) != 0;
-}
-
-// The id of a thread that blocks the signal; empty if none does.
-std::string thread_blocking(int signal) {
-    const std::vector<std::string> ids = threads();
-    const auto found = std::ranges::find_if(ids, [signal](const std::string& id) { return blocks(id, signal); });
-    return found == ids.end() ? std::string() : *found;
-}
-
-// The C library briefly blocks every signal while a thread starts or ends, so retry.
-void check_threads() {
-    for (int wait = 0; wait < 200; ++wait) {
-        if (thread_blocking(SIGSEGV).empty()) return;
-        std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    }
-    const std::string blocking = thread_blocking(SIGSEGV);
-    if (!blocking.empty())
-        throw AuditError("thread " + blocking + " blocks SIGSEGV and would be killed by a protected page");
+    static const os::FirstHandler trap(SIGTRAP, on_trap), fault(SIGSEGV, on_fault);
+    trap.check();
+    fault.check();
 }
 
 }  // namespace
 
 void start(const values::Space& space) {
-    if (active.load()) throw AuditError("another audit is on in this process");
-    check_threads();
+    if (active.load()) throw std::runtime_error("another audit is on in this process");
+    install();
     auto made = std::make_unique<Session>(space);
-    made->own_code = own_code();
     const std::unique_ptr<Session> earlier(session.exchange(made.release()));
     wait_for_handlers();
-    try {
-        install();
-        active = true;
-        session.load()->watched.close();
-    } catch (...) {
-        active = false;
-        uninstall();
-        throw;
-    }
+    active = true;
+    session.load()->protect_all(true);
 }
 
 Report stop() {
-    Session* audit = session.load();
-    if (audit == nullptr) throw AuditError("no audit is on in this process");
-    active = false;
+    if (!active.exchange(false)) throw std::runtime_error("no audit is on in this process");
     wait_for_handlers();
-    if (!audit->watched.open()) audit->failed = true;
-    if (threads().size() == 1) uninstall();
-    return {audit->log.entries(),          audit->neighbours.load(),
-            audit->entitled.load(),        audit->watched.regions().size(),
-            audit->watched.pages().size(), !audit->failed.load() && audit->log.lost() == 0};
+    session.load()->protect_all(false);
+    return session.load()->report();
 }
 
 }  // namespace optctx::audit

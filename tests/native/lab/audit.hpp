@@ -2,24 +2,26 @@
 // and every access that should have gone through a view is noted.
 #pragma once
 
-#include "lab/access_log.hpp"
 #include "values/space.hpp"
 
 #include <cstddef>
 #include <cstdint>
-#include <stdexcept>
 #include <vector>
 
 namespace optctx::audit {
 
-// An audit cannot start or stop; nothing has changed.
-struct AuditError : std::runtime_error {
-    using std::runtime_error::runtime_error;
+// Accesses of one instruction to one region that bypassed the view.
+struct Seen {
+    std::uintptr_t instruction;
+    std::uintptr_t address;  // of the data, at the first access
+    std::uint32_t slot;
+    bool write;
+    std::uint64_t count;
 };
 
 struct Report {
-    std::vector<Seen> seen;    // accesses past the view, by instruction and region
-    std::uint64_t neighbours;  // to storage beside options
+    std::vector<Seen> seen;
+    std::uint64_t neighbours;  // accesses to storage beside options
     std::uint64_t entitled;    // to options, by optctx or by threads whose view shows LLVM's own storage there
     std::size_t regions;       // watched
     std::size_t pages;         // protected
@@ -28,11 +30,10 @@ struct Report {
 
 // Notes an access if the thread's view has storage of its own for the region, where the access should have gone. Then
 // completes it, like every access to a neighbour: single-steps the instruction with the page open. Affects every
-// thread. While one thread steps, accesses of other threads to the same page may go unnoticed.
+// thread. While one thread steps, accesses of other threads to the same page may go unnoticed. Call with the GIL.
 void start(const values::Space& space);
-// Restores the protections. Removes the handlers if no other thread exists; otherwise a thread may still meet a fault
-// of a formerly protected page, so they stay and pass everything else on. One thread at a time starts or stops an
-// audit.
+// Restores the protections. The handlers stay, for a thread that may still meet a fault of a formerly protected page,
+// and pass everything else on.
 Report stop();
 
 }  // namespace optctx::audit

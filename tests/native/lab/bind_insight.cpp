@@ -1,4 +1,5 @@
-// What tests and evidence ask of the module, and switches of tasks that they simulate: names and conversions, no logic.
+// What tests and evidence ask of the module, audits, and switches of tasks that they simulate: names and conversions,
+// no logic.
 #include "arch/lengths.hpp"
 #include "arch/sites.hpp"
 #include "contexts/activation.hpp"
@@ -6,6 +7,7 @@
 #include "image/registry.hpp"
 #include "intercept/bound_contexts.hpp"
 #include "intercept/machines.hpp"
+#include "lab/audit.hpp"
 #include "os/keyed_locks.hpp"
 #include "python/bindings.hpp"
 #include "python/bytes.hpp"
@@ -82,10 +84,19 @@ void add_insight(nb::module_& m) {
         "image"_a, "slot"_a,
         "Return where LLVM finds a region on this thread, inside a context: valid as long as nothing is set there. "
         "None outside.");
-    m.def(
-        "identity_view",
-        [](unsigned image) {
-            return reinterpret_cast<std::uintptr_t>(views::identity_view(views::checked_image(image)));
-        },
-        "image"_a, "Return the address of the words through which LLVM reads outside every scope.");
+    nb::class_<audit::Seen>(m, "Seen", "Accesses of one instruction to one region that bypassed the view.")
+        .def_ro("instruction", &audit::Seen::instruction)
+        .def_ro("address", &audit::Seen::address)
+        .def_ro("slot", &audit::Seen::slot)
+        .def_ro("write", &audit::Seen::write)
+        .def_ro("count", &audit::Seen::count);
+    nb::class_<audit::Report>(m, "AuditReport")
+        .def_ro("seen", &audit::Report::seen)
+        .def_ro("neighbours", &audit::Report::neighbours)
+        .def_ro("entitled", &audit::Report::entitled)
+        .def_ro("regions", &audit::Report::regions)
+        .def_ro("pages", &audit::Report::pages)
+        .def_ro("complete", &audit::Report::complete);
+    m.def("start_audit", &audit::start, "space"_a);
+    m.def("stop_audit", &audit::stop);
 }

@@ -17,20 +17,8 @@ Attempt attempt_of(const ucontext_t& context) noexcept;
 // be called again before that: an instruction can touch several pages. Returns false for more pages than can be closed
 // again.
 bool begin(ucontext_t& context, std::uintptr_t page) noexcept;
-// True if this trap ends the step of this thread.
-bool ended_by(const siginfo_t& trap, const ucontext_t& context) noexcept;
-
-namespace detail {
-std::uintptr_t last_opened() noexcept;  // 0: none left
-void go_on(ucontext_t& context) noexcept;
-}  // namespace detail
-
-// Handles the trap: calls `close` with every page that was opened, and ends single-stepping.
-template <class Close>
-void end(ucontext_t& context, Close close) noexcept {
-    while (const std::uintptr_t page = detail::last_opened()) close(page);
-    detail::go_on(context);
-}
+// If this trap ends the step of this thread, calls `close` with every page that was opened, and ends single-stepping.
+bool end(const siginfo_t& trap, ucontext_t& context, void (*close)(std::uintptr_t) noexcept) noexcept;
 
 // Whether an instruction that faulted on a page that is open by now may run again. True only once in a row.
 bool retry(std::uintptr_t instruction) noexcept;

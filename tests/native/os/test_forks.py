@@ -5,7 +5,6 @@ What could hang runs in a process of its own.
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 import threading
@@ -19,20 +18,8 @@ from optctx.compiling import FreshProcess, Job
 from tests.support.alone import alone
 from tests.support.forking import fork
 from tests.support.library_code import LLVMLITE
-from tests.support.processes import SECONDS, in_child, python_process, wait_until_asleep
+from tests.support.processes import SECONDS, in_child, wait_until_asleep
 from tests.support.scopes import beside, meanwhile, unrolled
-
-
-@pytest.mark.parametrize("forks", [12, pytest.param(10_000, marks=pytest.mark.long)])
-def test_forks_under_load_do_not_hang_in_locks_of_optctx(forks: int) -> None:
-    seconds = 300 + forks
-    command = ["-m", "tests.native.os.fork_load", "--forks", str(forks), "--seconds", str(seconds)]
-    done = python_process(*command, "--hangs", "1", seconds=seconds + 60)
-    assert done.returncode == 0, done.stderr
-    summary = json.loads(done.stdout)
-    assert summary["forks"] >= forks, (summary, done.stderr)  # more until each thread has done its work once
-    assert all(summary["rounds"].values()), summary
-    assert (summary["hangs"]["optctx"], summary["failed"]) == (0, 0), f"{summary}\n{done.stderr}"
 
 
 @pytest.mark.parametrize("step", ["_attach", "make_plan"])

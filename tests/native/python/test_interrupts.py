@@ -13,7 +13,7 @@ from llvmlite import binding
 from optctx import ContextMismatchError, OptionContext, run_passes
 from tests.support.alone import end_of
 from tests.support.each_instruction import instructions, interrupt_at
-from tests.support.interrupts import PACKAGE, PLACES, SMALL, leftovers, works
+from tests.support.interrupts import PLACES, SMALL, leftovers, works
 from tests.support.processes import SECONDS
 from tests.support.scopes import four
 
@@ -64,10 +64,10 @@ def interrupt_inside_llvm(most: int) -> None:
         raise SystemError("nothing was run, and nothing was raised")
 
     work()
-    total = instructions(work, (PACKAGE,))
+    total = instructions(work, PLACES)
     assert total > 100
     for number in range(1, total + 1, max(1, total // most)):
-        interrupt_at(work, number, (PACKAGE,))
+        interrupt_at(work, number, PLACES)
     work()
 
 

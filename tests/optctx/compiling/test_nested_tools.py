@@ -5,8 +5,8 @@ from __future__ import annotations
 import ctypes
 import importlib
 import locale
-import pathlib
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from functools import partial
 
@@ -16,7 +16,7 @@ from llvmlite.binding import ffi
 from optctx import OptionContext, contained, current, drift, tool
 from optctx.engine.attach import attach
 from optctx.image.facts.mangled_names import PARSE_OPTIONS, RESET_OPTIONS
-from tests.support.cpp_build import SHARED, Build
+from tests.support.bare_llvm import BareLlvm
 from tests.support.ir_texts import COUNTED
 from tests.support.processes import forked
 from tests.support.scopes import UNROLLED_ONCE, both, four, in_threads, process_state, set_option
@@ -35,29 +35,32 @@ def _the_locale_stays() -> Iterator[None]:
 
 
 @pytest.fixture(scope="module")
-def run_tool(build: Build) -> Tool:
-    """tests/programs/cpp/nested_tool.cpp, loaded: how often it unrolls the loop, with these arguments."""
-    library = pathlib.Path(ffi.lib._name)
-    link = [f"-L{library.parent}", f"-l:{library.name}", f"-Wl,-rpath,{library.parent}"]
-    # The libraries come after the file that needs them.
-    loaded = ctypes.CDLL(str(build("nested_tool.cpp", *SHARED, "-Wl,--no-as-needed", *link)))
-    loaded.run_tool.restype = ctypes.c_size_t
+def run_tool() -> Tool:
+    """Run a tool with these arguments, past llvmlite and its lock: how often it unrolls the loop."""
+    llvm, printing = BareLlvm(ffi.lib._name), threading.Lock()
     need = attach().image.findings.need
-    parser = (ctypes.c_void_p * 2)(need(RESET_OPTIONS).address, need(PARSE_OPTIONS).address)
+    reset = ctypes.CFUNCTYPE(None)(need(RESET_OPTIONS).address)
+    # (number of words, words, overview and its size, errors, files, variable, long options with two dashes)
+    types = (
+        ctypes.c_int,
+        ctypes.c_void_p,
+        ctypes.c_char_p,
+        ctypes.c_size_t,
+        *[ctypes.c_void_p] * 3,
+        ctypes.c_bool,
+    )
+    parse = ctypes.CFUNCTYPE(ctypes.c_bool, *types)(need(PARSE_OPTIONS).address)
 
     def run(*arguments: str) -> int:
-        given = [b"tool", *(each.encode() for each in arguments)]
-        room = ctypes.create_string_buffer(1 << 16)
-        size = loaded.run_tool(
-            parser,
-            ctypes.c_int(len(given)),
-            (ctypes.c_char_p * len(given))(*given),
-            COUNTED.encode(),
-            room,
-            ctypes.c_size_t(len(room)),
-        )
-        assert size == len(room.value) > 0
-        return room.value.count(b"store volatile")
+        words = [b"tool", *(each.encode() for each in arguments)]
+        reset()
+        assert parse(len(words), (ctypes.c_char_p * len(words))(*words), b"", 0, None, None, None, False)
+        with llvm.module(COUNTED) as (_, module):
+            llvm.run(module)
+            with printing:
+                text = llvm.text(module)
+        reset()
+        return text.count("store volatile")
 
     return run
 

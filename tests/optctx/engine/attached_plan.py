@@ -20,7 +20,7 @@ _REGION = (
 
 
 # Of each release of llvmlite: digests of what an earlier version of this package decided. Where that changes
-# on purpose, `python -m tests.support.wheels tests/programs/kept_plans.json` writes them anew.
+# on purpose, `python -m tests.project.test_other_llvmlites` writes them anew.
 KEPT = pathlib.Path(__file__).parents[2] / "programs" / "kept_plans.json"
 # Where a thread's view is, from its thread pointer: which differs with what else a process has loaded.
 _PLACE = -1024

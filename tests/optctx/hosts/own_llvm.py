@@ -73,7 +73,7 @@ def bindings() -> None:
     optctx.detach(image)
     assert llvm.digests() == expected[""]
     optctx.attach(image, outside="defaults")
-    llvm.library.LLVMPY_SetCommandLine(b"", b"-unroll-count=4")
+    llvm.set_option("-unroll-count=4")
     assert llvm.digests() == expected[""], "outside every scope it reads what was registered"
     optctx.attach(image, outside="allow")
     assert llvm.digests() == expected["-unroll-count=4"]

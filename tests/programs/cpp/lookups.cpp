@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <cstdio>
 #include <map>
-#include <mutex>
 #include <optional>
 #include <string>
 
@@ -45,7 +44,6 @@ const std::map<std::string, Look> looks{
     {"std::optional<std::string>", look<std::optional<std::string>>},
 };
 
-std::mutex mutex;
 std::optional<optctx::OptionContext> kept;
 thread_local std::string said;
 
@@ -58,11 +56,6 @@ const char* told(Work&& work) {
         said = std::to_string(error.status) + ": " + error.what();
     }
     return said.c_str();
-}
-
-std::optional<optctx::OptionContext> take_kept() {
-    const std::lock_guard lock(mutex);
-    return kept;
 }
 
 }  // namespace
@@ -85,39 +78,11 @@ const char* look_up_in_scope_at(const void* address, const char* name) {
     });
 }
 
-// Takes what this thread sees as the context that all threads may enter.
-void keep() {
-    const optctx::OptionContext context({});
-    const std::lock_guard lock(mutex);
-    kept = context;
-}
-void drop() {
-    const std::lock_guard lock(mutex);
-    kept.reset();
-}
+// Takes what this thread sees.
+void keep() { kept = optctx::OptionContext({}); }
+void drop() { kept.reset(); }
 const char* look_up_kept(const char* name, const char* type) {
-    const optctx::Scope scope(take_kept().value());
+    const optctx::Scope scope(kept.value());
     return told([&] { return looks.at(type)(name); });
-}
-
-// `times` lookups on this thread; how many did not give `expected`.
-std::uint64_t wrong(unsigned expected, std::uint64_t times) {
-    std::uint64_t count = 0;
-    for (std::uint64_t i = 0; i < times; ++i) count += optctx::get<unsigned>("unroll-count") != expected;
-    return count;
-}
-
-// Enters `times` times whatever is kept; how often its options, always set together, were different.
-std::uint64_t torn(std::uint64_t times) {
-    std::uint64_t count = 0;
-    for (std::uint64_t i = 0; i < times; ++i) {
-        const std::optional<optctx::OptionContext> context = take_kept();
-        if (!context) continue;
-        const optctx::Scope scope(*context);
-        const unsigned number = optctx::get<unsigned>("unroll-count");
-        count += std::to_string(number) != optctx::get<std::string>("cfg-func-name");
-        count += number != optctx::get<unsigned>("unroll-max-count");
-    }
-    return count;
 }
 }

@@ -40,24 +40,18 @@ bool begin(ucontext_t& context, std::uintptr_t page) noexcept {
     return true;
 }
 
-bool ended_by(const siginfo_t& trap, const ucontext_t& context) noexcept {
+bool end(const siginfo_t& trap, ucontext_t& context, void (*close)(std::uintptr_t) noexcept) noexcept {
     // Do not rely on si_code: the kernel takes it from the debug status register, whose single-step bit is lost if a
     // virtual machine is interrupted at this moment. The kernel then reports TRAP_BRKPT instead of TRAP_TRACE.
-    const auto& registers = context.uc_mcontext.gregs;
-    return step.count != 0 && trap.si_code > 0 && registers[REG_TRAPNO] == debug_exception &&
-           (registers[REG_EFL] & trap_flag) != 0;
-}
-
-namespace detail {
-
-std::uintptr_t last_opened() noexcept { return step.count == 0 ? 0 : step.pages[--step.count]; }
-
-void go_on(ucontext_t& context) noexcept {
-    context.uc_mcontext.gregs[REG_EFL] &= ~trap_flag;
+    auto& registers = context.uc_mcontext.gregs;
+    if (step.count == 0 || trap.si_code <= 0 || registers[REG_TRAPNO] != debug_exception ||
+        (registers[REG_EFL] & trap_flag) == 0)
+        return false;
+    while (step.count != 0) close(step.pages[--step.count]);
+    registers[REG_EFL] &= ~trap_flag;
     if (step.masked) sigaddset(&context.uc_sigmask, SIGTRAP);
+    return true;
 }
-
-}  // namespace detail
 
 bool retry(std::uintptr_t instruction) noexcept {
     if (step.retried == instruction) return false;

@@ -1,55 +1,39 @@
-"""Forks under load: `python -m tests.native.os.fork_load --forks 10000`.
+"""Forks under load: threads attach, detach, enter, leave, compile, record and bind, while the main one forks.
 
-Threads attach and detach, enter and leave, compile, record and bind, while the main thread forks. Each child
-does three of these things by itself. gdb looks at a child that hangs, which tells the locks of optctx from
-those of LLVM, llvmlite and the C library. Prints a summary in JSON.
-
-llvmlite's own lock, which any thread may hold at a fork, is made anew in the children.
+Each child does three of these things by itself. gdb looks at a child that hangs, which tells the locks of
+optctx from those of LLVM, llvmlite and the C library.
 """
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import faulthandler
-import json
 import os
 import random
 import re
 import shutil
 import signal
 import subprocess
-import sys
 import tempfile
 import threading
 import time
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Any
 
+import pytest
 from llvmlite import binding as llvm
 from llvmlite.binding import ffi
 
 import optctx
 from optctx import OptionContext, emit_object, info, record, registry, run_passes, unbind, watch
+from tests.support.alone import alone
 from tests.support.forking import fork, run_and_end
 from tests.support.ir_texts import COUNTED, UNROLL, X86
 from tests.support.runs import stores
 
 LIMIT = 120.0  # seconds that a child may take; most take 0.1
 ASLEEP = 2.0  # seconds in a row: a child has one thread, which waits so long for nothing but a lock
-
-
-@dataclass
-class Summary:
-    """`hangs`: children that did not end, by whose lock they waited for. `failed`: that ended badly."""
-
-    forks: int = 0
-    hangs: dict[str, int] = field(default_factory=lambda: {"optctx": 0, "others": 0})
-    failed: int = 0
-    rounds: dict[str, int] = field(default_factory=lambda: dict.fromkeys(LOADS, 0))  # of each thread's work
-    seconds: float = 0.0
 
 
 def module() -> Any:
@@ -104,50 +88,18 @@ def watch_values() -> None:
         llvm.set_option("", "-inline-threshold=225")
 
 
-LOADS: dict[str, Callable[[], None]] = {
-    "attach": attach_and_detach,
-    "enter": enter_and_leave,
-    "compile": compile_in_scope,
-    "record": record_reads,
-    "bind": bind_and_run,
-    "watch": watch_values,
-}
+LOADS = (attach_and_detach, enter_and_leave, compile_in_scope, record_reads, bind_and_run, watch_values)
 
 
 def in_child() -> None:
     """Something of everything that optctx has a lock for."""
     assert info()["active_scopes"] == 0
     assert registry()["rng-seed"].value == 0
-    for work in random.sample([*LOADS.values()], 3):
+    for work in random.sample(LOADS, 3):
         work()
 
 
 # Forking and looking
-
-
-def fork_once(summary: Summary) -> None:
-    with tempfile.TemporaryFile() as file:
-        if not (pid := fork()):
-            os.dup2(file.fileno(), 2)
-            faulthandler.register(signal.SIGUSR1, chain=False)  # without a thread of its own
-            run_and_end(in_child)
-        summary.forks += 1
-        status = wait_for(pid)
-        if status == 0:
-            return
-        native = ""
-        if status is None:
-            os.kill(pid, signal.SIGUSR1)
-            time.sleep(0.5)
-            native = native_stack(pid)
-            os.kill(pid, signal.SIGKILL)
-            os.waitpid(pid, 0)
-        python = os.pread(file.fileno(), 1 << 16, 0).decode(errors="replace")
-        if status is None:
-            summary.hangs[whose(native, python)] += 1
-        else:
-            summary.failed += 1
-        print(f"status {status}", python[:3000], native[:9000], sep="\n", file=sys.stderr)
 
 
 def wait_for(pid: int) -> int | None:
@@ -187,48 +139,60 @@ def whose(native: str, python: str) -> str:
     return "optctx" if "/optctx/" in innermost and "/optctx/hosts/" not in innermost else "others"
 
 
+def fork_once() -> tuple[str, str]:
+    """Fork: "", "failed", or whose lock the child waits for, "optctx" or "others"; and the child's stacks."""
+    with tempfile.TemporaryFile() as file:
+        if not (pid := fork()):
+            os.dup2(file.fileno(), 2)
+            faulthandler.register(signal.SIGUSR1, chain=False)  # without a thread of its own
+            run_and_end(in_child)
+        status = wait_for(pid)
+        if status == 0:
+            return "", ""
+        native = ""
+        if status is None:
+            os.kill(pid, signal.SIGUSR1)
+            time.sleep(0.5)
+            native = native_stack(pid)
+            os.kill(pid, signal.SIGKILL)
+            os.waitpid(pid, 0)
+        python = os.pread(file.fileno(), 1 << 16, 0).decode(errors="replace")
+        return whose(native, python) if status is None else "failed", f"status {status}\n{python}\n{native}"
+
+
 def renew_lock() -> None:
-    """llvmlite's own lock is free in a child."""
+    """Free llvmlite's own lock, which any thread may hold at a fork, in a child."""
     ffi.lib._lock._lock = threading.RLock()
 
 
-def load(name: str, summary: Summary, stop: threading.Event) -> None:
-    while not stop.is_set():
-        LOADS[name]()
-        summary.rounds[name] += 1
-        time.sleep(random.random() * 0.004)  # so that all have their turns, and nobody is inside now and then
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--forks", type=int, default=10000)
-    parser.add_argument("--seconds", type=float, default=1e9)
-    parser.add_argument("--hangs", type=int, default=5, help="in locks of optctx, which are enough")
-    given = parser.parse_args()
+@pytest.mark.parametrize("forks", [12, pytest.param(10_000, marks=pytest.mark.long)])
+@alone(seconds=11_000)
+def test_forks_under_load_do_not_hang_in_locks_of_optctx(forks: int) -> None:
+    """There are more forks until each thread has done its work once."""
     os.register_at_fork(after_in_child=renew_lock)
     warnings.simplefilter("ignore", UserWarning)  # unread overrides
     llvm.initialize_all_targets()
     llvm.initialize_all_asmprinters()
-    for work in LOADS.values():  # LLVM's first uses take locks that a child finds held
+    for work in LOADS:  # LLVM's first uses take locks that a child finds held
         work()
-    summary, stop = Summary(), threading.Event()
-    threads = [threading.Thread(target=load, args=(name, summary, stop), daemon=True) for name in LOADS]
-    begun = time.monotonic()
+    rounds, stop = dict.fromkeys(LOADS, 0), threading.Event()
+
+    def load(work: Callable[[], None]) -> None:
+        while not stop.is_set():
+            work()
+            rounds[work] += 1
+            time.sleep(random.random() * 0.004)  # so that all have their turns, and at times none is inside
+
+    threads = [threading.Thread(target=load, args=(work,), daemon=True) for work in LOADS]
     for thread in threads:
         thread.start()
-    while (
-        (summary.forks < given.forks or not all(summary.rounds.values()))
-        and time.monotonic() - begun < given.seconds
-        and summary.hangs["optctx"] < given.hangs
-    ):
-        fork_once(summary)
+    done, end = 0, time.monotonic() + 300 + forks
+    while done < forks or (not all(rounds.values()) and time.monotonic() < end):
+        became, stacks = fork_once()
+        assert became in ("", "others"), stacks
+        done += 1
         time.sleep(random.random() * 0.005)
     stop.set()
     for thread in threads:
         thread.join(60)
-    summary.seconds = round(time.monotonic() - begun, 1)
-    print(json.dumps(vars(summary)))
-
-
-if __name__ == "__main__":
-    main()
+    assert all(rounds.values()), rounds
