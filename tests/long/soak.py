@@ -33,7 +33,7 @@ from tests.promises.answers import JOB, known_answers
 from tests.promises.checking import agree_with_the_model
 from tests.promises.model import Sight, key_of
 from tests.promises.program import Step
-from tests.promises.running import More, Run, WrongError, by_optctx, expect, expect_code, new_machine
+from tests.promises.running import Run, WrongError, by_optctx, expect, expect_code, new_machine
 from tests.support.ir_texts import UNROLL, X86, counted
 from tests.support.processes import in_child
 
@@ -150,7 +150,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     drawn = {"max_examples": options.programs, "phases": (Phase.generate, Phase.shrink)}
     while found < _MOST:
         try:
-            in_child(partial(agree_with_the_model, answers, More(INSIDE), number, **drawn))  # prints it
+            in_child(partial(agree_with_the_model, answers, INSIDE, number, **drawn))  # prints it
         except AssertionError:
             print(f"FOUND seed {number}", flush=True)
             found += 1

@@ -15,7 +15,7 @@ from tests.promises.answers import known_answers
 from tests.promises.checking import agree_with_the_model
 from tests.promises.model import Sight
 from tests.promises.program import Step
-from tests.promises.running import More, Run
+from tests.promises.running import Run
 from tests.support.alone import alone
 from tests.support.processes import python_process
 
@@ -49,7 +49,7 @@ PLANTED: dict[Callable[[Run, Step, Sight, Sight], None], str] = {
 def find_what_is_planted() -> None:
     answers = known_answers()
     for fault, words in PLANTED.items():
-        look = partial(agree_with_the_model, answers, More({"planted": fault}), 1, phases=(Phase.generate,))
+        look = partial(agree_with_the_model, answers, {"planted": fault}, 1, phases=(Phase.generate,))
         with pytest.raises(AssertionError, match=words) as found:
             look()
         assert "way='planted'" in str(found.value)  # the program is shown

@@ -10,11 +10,11 @@ from optctx import attach
 from tests.promises.answers import Answers
 from tests.promises.drawing import THREADS, programs
 from tests.promises.program import Program, described
-from tests.promises.running import More, verdict
+from tests.promises.running import Inside, verdict
 from tests.support.examples import UNTIMED
 
 
-def agree_with_the_model(answers: Answers, more: More, number: int | None = None, **chosen: Any) -> None:
+def agree_with_the_model(answers: Answers, inside: Inside, number: int | None = None, **chosen: Any) -> None:
     """Attach, draw programs, and run them.
 
     `number`: the seed; None leaves it to Hypothesis. `chosen`: settings of Hypothesis. Raises AssertionError
@@ -24,9 +24,9 @@ def agree_with_the_model(answers: Answers, more: More, number: int | None = None
     everything = {**UNTIMED, "suppress_health_check": list(HealthCheck), **chosen}
 
     @settings(**everything, print_blob=number is None, report_multiple_bugs=False)
-    @given(programs(tuple(more.inside)))
+    @given(programs(tuple(inside)))
     def agrees(program: Program) -> None:
-        words = verdict(program, THREADS, answers, more)
+        words = verdict(program, THREADS, answers, inside)
         assert words == "", f"{words}\n{described(program)}"
 
     (agrees if number is None else seed(number)(agrees))()

@@ -17,7 +17,7 @@ Action = Literal[
     "look",  # compile through optctx
     "look by llvmlite",  # compile as code that knows of no optctx
     "carry",  # compile elsewhere, wrapped or in a copy of contextvars; `other`: and in a child of fork
-    "inside",  # what `way` names, in a scope of its own: see `More` in running.py
+    "inside",  # what `way` names, in a scope of its own: see `Inside` in running.py
     "bind",  # compile a module whose LLVMContext is bound to one of the program's contexts
     "fork",  # compile in a child, inside, outside and in two other contexts
     "detach",  # which is refused while any thread is inside

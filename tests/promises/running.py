@@ -15,7 +15,7 @@ import time
 import traceback
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any, NamedTuple, NoReturn, TypeAlias, TypeVar
+from typing import Any, NoReturn, TypeAlias, TypeVar
 
 from llvmlite import binding
 
@@ -55,15 +55,9 @@ class WrongError(Exception):
     """A thread sees something else than the model says."""
 
 
-class More(NamedTuple):
-    """What a caller adds to programs.
-
-    `inside`: by name, what a thread does in a scope of its own: it must see the first sight in there, and the
-    second one afterwards. `beside`: what the main thread does while several others take their steps.
-    """
-
-    inside: Mapping[str, Callable[[Run, Step, Sight, Sight], object]] = {}
-    beside: Callable[[], object] | None = None
+# By name, what a caller has a thread do in a scope of its own: it must see the first sight in there, and the
+# second one afterwards.
+Inside = Mapping[str, "Callable[[Run, Step, Sight, Sight], object]"]
 
 
 def expect(found: object, wanted: object, what: str) -> None:
@@ -97,14 +91,14 @@ def new_machine() -> Any:
     return binding.Target.from_triple(X86).create_target_machine(opt=2, reloc="pic", codemodel="default")
 
 
-def verdict(program: Program, threads: int, answers: Answers, more: More) -> str:
+def verdict(program: Program, threads: int, answers: Answers, inside: Inside) -> str:
     """What is wrong with a run in a forked child; "" if nothing is."""
-    return _in_child(partial(_run, program, threads, answers, more), SECONDS)
+    return _in_child(partial(_run, program, threads, answers, inside), SECONDS)
 
 
-def _run(program: Program, threads: int, answers: Answers, more: More, alive: _Alive) -> None:
+def _run(program: Program, threads: int, answers: Answers, inside: Inside, alive: _Alive) -> None:
     sys.setswitchinterval(1e-5)
-    Run(program, threads, answers, more).all_rounds(alive)
+    Run(program, threads, answers, inside).all_rounds(alive)
 
 
 def _in_child(work: Callable[[_Alive], object], seconds: int) -> str:
@@ -266,7 +260,7 @@ class _Worker:
                 self._run.compile(own, machine, here.llvm)
 
     def _inside(self, step: Step, inner: Sight, here: Sight) -> None:
-        self._run.more.inside[step.way](self._run, step, inner, here)
+        self._run.inside[step.way](self._run, step, inner, here)
 
     def _fork(self, step: Step, *wanted: Sight) -> None:
         _fork_and(partial(self._in_fork, step, wanted))
@@ -288,9 +282,9 @@ class _Worker:
 class Run:
     """A program under way: its threads, and the model that says what they must see."""
 
-    def __init__(self, program: Program, threads: int, answers: Answers, more: More) -> None:
+    def __init__(self, program: Program, threads: int, answers: Answers, inside: Inside) -> None:
         self.answers = answers
-        self.more = more
+        self.inside = inside
         self._program = program
         self._model = Model(program, threads)
         self._reports: list[str] = []
@@ -331,8 +325,6 @@ class Run:
         busy = [worker for worker, work in zip(self._workers, works, strict=True) if work]
         for worker in busy:
             worker.give(works[worker.number])
-        if len(busy) > 1 and self.more.beside is not None:
-            self.more.beside()
             alive()
         while busy:
             event, worker, of_it = self.done.get()  # the child ends if nothing comes

@@ -8,6 +8,7 @@ import os
 import pathlib
 import subprocess
 import sys
+import tempfile
 import textwrap
 import time
 from collections.abc import Callable
@@ -135,3 +136,17 @@ def wait_until_asleep(thread: int, process: int | str = "self") -> None:
         return asleep == 10
 
     wait_for(looked)
+
+
+def printed(work: Callable[[], object]) -> list[str]:
+    """Lines that reach this process's standard error meanwhile."""
+    with tempfile.TemporaryFile() as file:
+        kept = os.dup(2)
+        os.dup2(file.fileno(), 2)
+        try:
+            work()
+        finally:
+            os.dup2(kept, 2)
+            os.close(kept)
+        file.seek(0)
+        return file.read().decode().splitlines()

@@ -23,7 +23,7 @@ FORBIDDEN = {
     "ptrace": 101, "process_vm_writev": 311, "kill": 62, "memfd_create": 319, "shmget": 29,
     "io_uring_setup": 425,
 }  # fmt: skip
-_OTHERS = {"mmap": 9, "mprotect": 10, "mremap": 25, "process_vm_readv": 310, "membarrier": 324}
+_OTHERS = {"mmap": 9, "mprotect": 10, "mremap": 25, "process_vm_readv": 310}
 _X32 = 0x40000000
 
 _LOAD, _EQUAL, _AT_LEAST, _SET, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06  # linux/bpf_common.h

@@ -7,12 +7,9 @@ from __future__ import annotations
 
 import ctypes
 import itertools
-import os
 import pickle
-import tempfile
 import threading
 from collections import Counter
-from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -26,7 +23,7 @@ from optctx._native import find_branches, read_words, storage_shown
 from optctx.compiling import FreshProcess, Job, compile_job
 from optctx.engine.attach import attach
 from tests.support.ir_texts import CALLS, COUNTED, UNROLL, X86
-from tests.support.processes import forked, in_child
+from tests.support.processes import forked, in_child, printed
 from tests.support.scopes import beside, in_threads, meanwhile, parse_module, scoped, set_option
 
 # What does not change in the loop is taken out of it.
@@ -50,20 +47,6 @@ done:
 
 PLAIN = Job(INVARIANT, "function(loop-simplify,loop-mssa(licm))", triple=X86, emit="ir")
 DEBUGGED = replace(PLAIN, options=("-debug",))
-
-
-def printed(work: Callable[[], object]) -> list[str]:
-    """Lines that reach this process's standard error meanwhile."""
-    with tempfile.TemporaryFile() as file:
-        kept = os.dup(2)
-        os.dup2(file.fileno(), 2)
-        try:
-            work()
-        finally:
-            os.dup2(kept, 2)
-            os.close(kept)
-        file.seek(0)
-        return file.read().decode().splitlines()
 
 
 def flag() -> bool:

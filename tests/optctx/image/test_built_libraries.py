@@ -7,11 +7,9 @@ The library is of the project's own making, with the shapes of LLVM 19 (tests/pr
 from __future__ import annotations
 
 import ctypes
-import os
 import pathlib
 import random
-import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
@@ -30,7 +28,7 @@ from optctx.arch import processor
 from optctx.image.loaded import Image
 from tests.support.audit import audit
 from tests.support.cpp_build import SHARED, compile_cpp
-from tests.support.processes import forked, in_child, output_of
+from tests.support.processes import forked, in_child, output_of, printed
 
 # As LLVM_BUILD_LLVM_DYLIB links; with callbacks that a compiler names otherwise; with libc++, as it may be,
 # without optimisation and without a build id.
@@ -205,10 +203,10 @@ def test_each_scope_has_debug_output_of_its_own_types(tmp_path: pathlib.Path, le
             return [line for lines in pool.map(scoped, range(12)) for line in lines]
 
     wanted: list[str] = []
-    assert printed(lambda: wanted.extend(on_threads())) == sorted(wanted)
+    assert sorted(printed(lambda: wanted.extend(on_threads()))) == sorted(wanted)
     small.library.set_debug_only(",".join(types[:2]).encode())
     first_two = dict.fromkeys(types[:2], 2)
-    assert printed(lambda: debug("outside")) == sorted(expected("outside", first_two))
+    assert printed(lambda: debug("outside")) == expected("outside", first_two)
     before = OptionContext({"own-count": 5}, image=small.image)
     small.library.set_debug_only(types[2].encode())
     for context, wanted_there in (
@@ -216,24 +214,10 @@ def test_each_scope_has_debug_output_of_its_own_types(tmp_path: pathlib.Path, le
         (OptionContext(image=small.image), dict.fromkeys(types, 2)),
     ):
         with context:
-            assert printed(lambda: debug("beside")) == sorted(expected("beside", wanted_there))
+            assert printed(lambda: debug("beside")) == expected("beside", wanted_there)
     with OptionContext({"debug": False}, image=small.image):
         assert printed(lambda: debug("silent")) == []
     assert set(optctx.drift(small.image)) == {"debug", "debug-only"}
-
-
-def printed(work: Callable[[], object]) -> list[str]:
-    """The lines that reach standard error meanwhile, in order."""
-    kept = os.dup(2)
-    with tempfile.TemporaryFile("w+") as file:
-        os.dup2(file.fileno(), 2)
-        try:
-            work()
-        finally:
-            os.dup2(kept, 2)
-            os.close(kept)
-        file.seek(0)
-        return sorted(file.read().splitlines())
 
 
 @forked
