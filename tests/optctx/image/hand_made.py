@@ -49,12 +49,9 @@ class Arena:
         return iter(range(self.begin, self._free, WORD))
 
 
-def not_mapped() -> int:
-    """The address of a page that was there and is not any more."""
-    flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS
-    page = _LIBC.mmap(None, PAGE, mmap.PROT_READ, flags, -1, 0)
-    assert _LIBC.munmap(page, PAGE) == 0
-    return int(page)
+def unreadable() -> int:
+    """The address of a page that cannot be read, and stays: where one is gone, others may come to lie."""
+    return int(_LIBC.mmap(None, PAGE, 0, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS, -1, 0))
 
 
 def wild_words(arena: Arena) -> list[int]:
@@ -64,7 +61,7 @@ def wild_words(arena: Arena) -> list[int]:
     zeros = Arena(1)
     here = [arena.begin, arena.begin + 8, arena.end - 4, arena.end]
     sizes = [0, 1, 255, 257, 1 << 20, 0x7FFFFFFF, 0xFFFFFFFF, 1 << 63, EMPTY, EMPTY - 1, EMPTY - 7]
-    return [*sizes, *here, junk.begin, zeros.begin, not_mapped(), 1 << 47, 0xDEAD << 48]
+    return [*sizes, *here, junk.begin, zeros.begin, unreadable(), 1 << 47, 0xDEAD << 48]
 
 
 def option(arena: Arena, name: bytes) -> int:
