@@ -219,6 +219,7 @@ JUDGED: list[tuple[str, str, int, Any]] = [
     ("0f2805", "", 16, "may need storage that is aligned as LLVM's own is"),  # movaps xmm0, [memory]
     ("c5fc2805", "", 32, "may need storage that is aligned as LLVM's own is"),  # vmovaps ymm0, [memory]
     ("c5fc1005", "", 32, (KEPT, RAX, "r")),  # vmovups ymm0, [memory]
+    ("c5fc1005", "", 31, "reaches past the storage"),
 ]
 
 
