@@ -20,14 +20,7 @@ from hypothesis import Phase
 from llvmlite import binding
 
 import optctx
-from optctx import (
-    CompileCache,
-    OptctxError,
-    OptionContext,
-    UnreadOptionError,
-    emit_assembly,
-    record,
-)
+from optctx import CompileCache, OptctxError, OptionContext, UnreadOptionError, emit_assembly, record
 from tests.long.fuzz.modules import attributed
 from tests.promises.answers import JOB, known_answers
 from tests.promises.checking import agree_with_the_model

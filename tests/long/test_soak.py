@@ -16,7 +16,7 @@ from tests.promises.checking import agree_with_the_model
 from tests.promises.model import Sight
 from tests.promises.program import Step
 from tests.promises.running import Run
-from tests.support.alone import alone
+from tests.support.alone import alone_with
 from tests.support.processes import python_process
 
 
@@ -45,7 +45,7 @@ PLANTED: dict[Callable[[Run, Step, Sight, Sight], None], str] = {
 }
 
 
-@alone(seconds=600, TESTS_SECONDS="100")  # to give up soon on what is planted
+@alone_with(seconds=600, TESTS_SECONDS="100")  # to give up soon on what is planted
 def find_what_is_planted() -> None:
     answers = known_answers()
     for fault, words in PLANTED.items():

@@ -148,20 +148,10 @@ def test_any_texts_of_any_options_are_read_or_refused(options: dict[str, list[st
         ", ".join([f'!"{name}"', *("null" if text is None else f'!"{text}"' for text in texts)])
         for name, texts in options.items()
     ]
-    read_or_refuse(noted('!0 = !{!"1", !"odd.c"' + "".join(f", !{{{node}}}" for node in nodes) + "}"))
-
-
-def read_or_refuse(module: binding.ModuleRef) -> None:
-    """Whatever its stamps say: a context that can be entered, or an error of ours; nothing else happens."""
+    module = noted('!0 = !{!"1", !"odd.c"' + "".join(f", !{{{node}}}" for node in nodes) + "}")
     before = str(module)
-    try:
-        context = OptionContext.from_module(module)
-    except OptctxError:
-        pass
-    else:
-        stamp(again := module_of("odd.c"), context)
-        assert OptionContext.from_module(again) == context
-        assert not check_link([again], context)
+    with suppress(OptctxError):
+        OptionContext.from_module(module)
     with suppress(OptctxError):
         str(check_link([module, stamped("a.c", unroll_count=4)]))
     assert str(module) == before

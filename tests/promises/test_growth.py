@@ -19,7 +19,7 @@ from llvmlite import binding
 from optctx import OptionContext, ScopeError, bound, contained, record, unbind
 from optctx.compiling import compile_job, initialise_targets
 from tests.promises.answers import JOB
-from tests.support.alone import alone
+from tests.support.alone import alone, alone_with
 from tests.support.installed import SANITIZED
 from tests.support.processes import use_small_pages
 from tests.support.scopes import outside
@@ -179,7 +179,7 @@ def test_no_loop_leaves_memory() -> None:
 
 
 @pytest.mark.long
-@alone(seconds=600)
+@alone_with(seconds=600)
 def test_a_compilation_inside_a_scope_leaves_no_more_than_without_optctx() -> None:
     """llvmlite 0.50 itself loses 1.5 KB of each."""
     initialise_targets()

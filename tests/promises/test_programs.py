@@ -10,7 +10,7 @@ from hypothesis import Phase, settings
 
 from tests.promises.answers import known_answers
 from tests.promises.checking import agree_with_the_model
-from tests.support.alone import alone
+from tests.support.alone import alone_with
 from tests.support.processes import in_child
 
 
@@ -26,7 +26,7 @@ def test_every_thread_sees_what_the_model_says() -> None:
     )
 
 
-@alone(seconds=36_000)  # each program has a limit of its own
+@alone_with(seconds=36_000)  # each program has a limit of its own
 def run_programs(**chosen: Any) -> None:
     """In a child of a process that is not attached, and knows what LLVM gives."""
     in_child(partial(agree_with_the_model, known_answers(), {}, **chosen))

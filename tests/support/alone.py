@@ -27,7 +27,7 @@ from dataclasses import dataclass
 from multiprocessing import Pipe
 from multiprocessing.connection import Connection, wait
 from types import CodeType
-from typing import Any, ParamSpec, overload
+from typing import Any, ParamSpec
 
 import pytest
 from _pytest.assertion.rewrite import rewrite_asserts
@@ -69,33 +69,29 @@ class End:
     printed: str
 
 
-@overload
-def alone(test: Test[P], /) -> Test[P]: ...
+def alone(test: Test[P]) -> Test[P]:
+    """Run a test in a process of its own, as `alone_with` does."""
+    return alone_with()(test)
 
 
-@overload
-def alone(
-    *, seconds: float = SECONDS, after: Prepare | None = None, **environment: str
-) -> Callable[[Test[P]], Test[P]]: ...
-
-
-def alone(
-    test: Any = None, /, *, seconds: float = SECONDS, after: Prepare | None = None, **environment: str
-) -> Any:
+def alone_with(
+    seconds: float = SECONDS, after: Prepare | None = None, **environment: str
+) -> Callable[[Test[P]], Test[P]]:
     """Run a test in a process of its own, which has to end well, in time, and print nothing.
 
     The process has the environment of this one and what is named here. The test is a function of a module.
     The values of its parameters are pickled. Its failure is shown as pytest shows it. `after`: a function of
     a module that the server calls once, before it forks: what it keeps is there in every test that names it.
     """
-    if test is None:
-        return functools.partial(alone, seconds=seconds, after=after, **environment)
 
-    @functools.wraps(test)
-    def run(**given: Any) -> None:
-        _judge(test.__name__, seconds, end_of(test, seconds, after, environment, **given))
+    def decorate(test: Any) -> Any:
+        @functools.wraps(test)
+        def run(**given: Any) -> None:
+            _judge(test.__name__, seconds, end_of(test, seconds, after, environment, **given))
 
-    return run
+        return run
+
+    return decorate
 
 
 def end_of(

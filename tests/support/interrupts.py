@@ -18,16 +18,7 @@ from llvmlite import binding
 from llvmlite.binding import ffi
 
 import optctx
-from optctx import (
-    OptionContext,
-    _native,
-    contained,
-    emit_object,
-    propagating,
-    record,
-    run_passes,
-    watch,
-)
+from optctx import OptionContext, _native, contained, emit_object, propagating, record, run_passes, watch
 from optctx.compiling import initialise_targets
 from optctx.engine import attach as attaching
 from tests.support.each_instruction import instructions, interrupt_at, stop

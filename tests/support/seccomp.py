@@ -9,10 +9,9 @@ import os
 import platform
 import signal
 import struct
-from collections.abc import Collection
 
 # Of x86-64 (asm/unistd_64.h).
-FORBIDDEN = {
+_FORBIDDEN = {
     "open": 2, "openat": 257, "openat2": 437, "creat": 85, "open_by_handle_at": 304,
     "execve": 59, "execveat": 322, "fork": 57, "vfork": 58, "clone": 56, "clone3": 435,
     "socket": 41, "connect": 42, "sendto": 44, "sendmsg": 46, "bind": 49,
@@ -36,15 +35,14 @@ _SET_MDWE, _REFUSE_EXEC_GAIN, _EXECUTABLE = 65, 1, 4  # linux/prctl.h, asm-gener
 Line = tuple[int, int, int, int]  # of a filter: code, lines to skip if it holds and if not, value
 
 
-def confine(allowed: Collection[str] = ()) -> None:
+def confine() -> None:
     """End this process, with SIGSYS, as soon as it reaches outside.
 
     A compilation may compute, allocate memory, and read and write files that are open already. Whatever opens
     or changes a file, starts a program or a thread, maps code, talks to the network or signals another
     process ends it before that has happened. So does whatever makes a child, which would otherwise end alone.
 
-    `allowed`: names of FORBIDDEN that are not forbidden. A Python stack of the call goes to standard error.
-    Raises OSError.
+    A Python stack of the call goes to standard error. Raises OSError.
     """
     if platform.machine() != "x86_64":
         raise OSError("the numbers of system calls are those of x86-64")
@@ -53,7 +51,7 @@ def confine(allowed: Collection[str] = ()) -> None:
         *[(_LOAD, 0, 0, _ARCHITECTURE), (_EQUAL, 1, 0, _X86_64), (_RETURN, 0, 0, _KILL_PROCESS)],
         *[(_LOAD, 0, 0, _NUMBER), (_AT_LEAST, 0, 1, _X32), (_RETURN, 0, 0, _KILL_PROCESS)],
     ]
-    for name in sorted({*FORBIDDEN} - {*allowed}):
+    for name in sorted(_FORBIDDEN):
         lines += _refused(name, _TRAP)
     _install(lines + _refused("mmap", _TRAP, 2, _EXECUTABLE) + _refused("mprotect", _TRAP, 2, _EXECUTABLE))
 
@@ -75,7 +73,7 @@ def refuse(call: str, error: int, argument: int = 0, bits: int = 0) -> None:
 
 def _refused(call: str, answer: int, argument: int = 0, bits: int = 0) -> list[Line]:
     checked = [(_LOAD, 0, 0, _FIRST_ARGUMENT + 8 * argument), (_SET, 0, 1, bits)] if bits else []
-    number = {**FORBIDDEN, **_OTHERS}[call]
+    number = {**_FORBIDDEN, **_OTHERS}[call]
     asked = [(_LOAD, 0, 0, _NUMBER), (_EQUAL, 0, len(checked) + 1, number)]
     return [*asked, *checked, (_RETURN, 0, 0, answer)]
 

@@ -17,13 +17,7 @@ from tests.support.alone import alone
 from tests.support.cpp_build import SHARED, Build
 from tests.support.native_interface import NativeScope
 from tests.support.rows import rows
-from tests.support.scopes import (
-    both,
-    in_threads,
-    meanwhile,
-    scopes_become,
-    unrolled,
-)
+from tests.support.scopes import both, in_threads, meanwhile, scopes_become, unrolled
 
 BAD_VALUE, PROCESS_WIDE = "4", "5"  # of optctx_status
 

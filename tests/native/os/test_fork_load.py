@@ -27,7 +27,7 @@ from llvmlite.binding import ffi
 
 import optctx
 from optctx import OptionContext, emit_object, info, record, registry, run_passes, unbind, watch
-from tests.support.alone import alone
+from tests.support.alone import alone_with
 from tests.support.forking import fork, run_and_end
 from tests.support.ir_texts import COUNTED, UNROLL, X86
 from tests.support.runs import stores
@@ -166,7 +166,7 @@ def renew_lock() -> None:
 
 
 @pytest.mark.parametrize("forks", [12, pytest.param(10_000, marks=pytest.mark.long)])
-@alone(seconds=11_000)
+@alone_with(seconds=11_000)
 def test_forks_under_load_do_not_hang_in_locks_of_optctx(forks: int) -> None:
     """There are more forks until each thread has done its work once."""
     os.register_at_fork(after_in_child=renew_lock)

@@ -12,7 +12,7 @@ from optctx._native import Transaction, read_bytes
 from optctx.engine.engine import Clock, Engine, _trampolines
 from optctx.hosts.llvmlite import llvmlite_image
 from optctx.image.survey import survey
-from tests.support.alone import alone
+from tests.support.alone import alone_with
 from tests.support.library_code import changed_code
 
 P = ParamSpec("P")
@@ -31,7 +31,7 @@ def prepare() -> tuple[Sites, int, int]:
 
 def prepared(test: Callable[P, None]) -> Callable[P, None]:
     """Run a test as `alone` does, in a process that has surveyed the library and planned all sites."""
-    return alone(after=prepare)(test)
+    return alone_with(after=prepare)(test)
 
 
 def as_before(sites: Sites) -> bool:

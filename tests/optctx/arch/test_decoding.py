@@ -206,7 +206,6 @@ JUDGED: list[tuple[str, str, int, Any]] = [
     ("ff35", "", 8, "uses the stack pointer"),  # push [memory]
     ("0fb605", "", 1, (FREE, RAX, "r")),  # movzx eax, byte [memory]
     ("488d05", "", 0, (FREE, RAX, "ra")),  # lea rax, [memory]
-    ("4c8d25", "", 0, (KEPT, RAX, "ra")),  # lea r12, [memory]
     ("668d05", "", 0, (KEPT, RCX, "ra")),  # lea ax, [memory]
     ("8905", "", 4, (KEPT, RCX, "w")),  # mov [memory], eax
     ("c705", "01000000", 4, (KEPT, RAX, "w")),  # mov dword [memory], 1
@@ -217,7 +216,6 @@ JUDGED: list[tuple[str, str, int, Any]] = [
     ("f735", "", 4, (KEPT, RCX, "r")),  # div dword [memory]: eax and edx
     ("f30f1005", "", 4, (KEPT, RAX, "r")),  # movss xmm0, [memory]
     ("0f1005", "", 16, (KEPT, RAX, "r")),  # movups xmm0, [memory]
-    ("0f1005", "", 15, "reaches past the storage"),
     ("0f2805", "", 16, "may need storage that is aligned as LLVM's own is"),  # movaps xmm0, [memory]
     ("c5fc2805", "", 32, "may need storage that is aligned as LLVM's own is"),  # vmovaps ymm0, [memory]
     ("c5fc1005", "", 32, (KEPT, RAX, "r")),  # vmovups ymm0, [memory]

@@ -17,13 +17,7 @@ from llvmlite import binding
 from llvmlite.binding import create_context, parse_assembly
 
 import optctx
-from optctx import (
-    CompileCache,
-    OptctxError,
-    OptionContext,
-    propagating,
-    run_passes,
-)
+from optctx import CompileCache, OptctxError, OptionContext, propagating, run_passes
 from tests.support.garbage import left_behind, no_collector
 from tests.support.ir_texts import COUNTED
 from tests.support.runs import COUNT, UNROLL, WAYS

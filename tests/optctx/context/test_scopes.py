@@ -9,7 +9,9 @@ from llvmlite import binding
 
 import optctx
 from optctx import OptionContext, ScopeError, _native, current, registry
-from optctx.engine.attach import attached
+from optctx.context import callbacks
+from optctx.engine.attach import attach, attached
+from optctx.image.loaded import Image
 from tests.support.alone import alone
 from tests.support.library_code import changed_code
 from tests.support.scopes import UNROLLED_ONCE, eight, four, in_threads, scopes_become, unrolled
@@ -144,7 +146,14 @@ def test_detaching_is_refused_inside_a_scope_and_puts_every_byte_back_outside() 
     assert attached() is None
     assert changed_code() == []
     assert unrolled() == 1
-    with context:  # attaches again
+    others = iter((optctx.detach, int))
+
+    def overtaken(image: Image) -> None:
+        attach(image)
+        in_threads([next(others)])
+
+    pytest.MonkeyPatch().setattr(callbacks, "attach", overtaken)
+    with context:  # attaches again, and once more because another thread detaches meanwhile
         assert changed_code() == redirected
         assert unrolled() == 4
     assert optctx.registry()["unroll-count"].value == 0

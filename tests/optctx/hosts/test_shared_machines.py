@@ -85,43 +85,29 @@ def under(options: Options | None) -> Any:
     return nullcontext() if options is None else OptionContext(options, base="defaults")
 
 
-@rows("emit", EMITS)
-def test_whoever_uses_the_machine_first_leaves_nothing_in_it(fresh: FreshProcess, emit: str) -> None:
-    """Whoever makes it neither."""
-    options: Options = {**TESTS, **TRAPS}
-    scoped, plain = (expected(fresh, X86, each, emit) for each in (options, {}))
-    assert scoped != plain
-    cases: list[tuple[Options | None, tuple[Options | None, ...]]] = [
-        (None, (None, options, None)),
-        (None, (options, None, options)),
-        (None, (options, {}, None)),
-        (TRAPS, (None, options, None)),
-    ]
-    for made_in, order in cases:
-        with under(made_in):
-            machine = make_machine()
-        with machine:
-            for each in order:
-                with under(each):
-                    assert compiled(machine, emit) == (scoped if each else plain)
-
-
 @rows("triple", CASES)
-def test_in_random_order_on_one_machine_for_each_target(fresh: FreshProcess, triple: str) -> None:
+def test_whoever_makes_or_uses_a_machine_leaves_nothing_in_it(fresh: FreshProcess, triple: str) -> None:
+    """Users in random order, in scopes and outside, emitting in every way."""
     cases: list[Options] = [{}, *CASES[triple]]
-    references = [expected(fresh, triple, options) for options in cases]
-    assert all(reference != references[0] for reference in references[1:])
+    references = {emit: [expected(fresh, triple, each, emit) for each in cases] for emit in EMITS}
+    plain, *others = references["emit_assembly"]
+    assert plain not in others
 
     def work(machine: Any, seed: object) -> None:
-        for index in random.Random(str(seed)).choices(range(len(cases)), k=2 * len(cases)):
-            with under(cases[index] or None):
-                assert compiled(machine) == references[index], cases[index]
+        draw = random.Random(str(seed))
+        for index in draw.choices(range(len(cases)), k=2 * len(cases)):
+            emit = draw.choice(list(EMITS))
+            with under(cases[index] or draw.choice([None, {}])):
+                assert compiled(machine, emit) == references[emit][index], (cases[index], emit)
 
     def share() -> None:
-        with make_machine(triple) as machine:
-            work(machine, triple)
-            if triple == X86:
-                in_threads([functools.partial(work, machine, seed) for seed in range(4)])
+        for made_in in (None, cases[1]):
+            with under(made_in):
+                machine = make_machine(triple)
+            with machine:
+                work(machine, triple)
+                if triple == X86:
+                    in_threads([functools.partial(work, machine, seed) for seed in range(4)])
 
     in_child(share)  # outside scopes some targets set options of the whole process
 

@@ -13,14 +13,7 @@ import pytest
 from llvmlite import binding
 
 import optctx
-from optctx import (
-    OptionContext,
-    UnreadOptionError,
-    UnreadOptionWarning,
-    propagating,
-    record,
-    registry,
-)
+from optctx import OptionContext, UnreadOptionError, UnreadOptionWarning, propagating, record, registry
 from optctx.compiling import Job, compile_job
 from tests.support.ir_texts import CALLS, COUNTED, SCALE, UNROLL, X86
 from tests.support.runs import machine

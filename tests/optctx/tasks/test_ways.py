@@ -76,19 +76,6 @@ async def after_an_await(work: Work) -> Any:
     return work()
 
 
-def called_soon(loop: asyncio.AbstractEventLoop, work: Work) -> asyncio.Future[Any]:
-    future = loop.create_future()
-
-    def run() -> None:
-        try:
-            future.set_result(work())
-        except BaseException as error:
-            future.set_exception(error)
-
-    loop.call_soon(run)
-    return future
-
-
 async def by_a_task(coroutine: Coroutine[Any, Any, Any]) -> Any:
     return await asyncio.create_task(coroutine)
 
@@ -108,7 +95,6 @@ COPIED: dict[str, Way] = {
     "a copied context": lambda work: partial(copy_context().run, work),
     "a copied context in a pool": lambda work: partial(in_the_pool, partial(copy_context().run, work)),
     "an asyncio task": in_a_loop(lambda loop, work: loop.create_task(after_an_await(work))),
-    "call_soon": in_a_loop(called_soon),
 }
 # The scope of the caller.
 CALLED: dict[str, Way] = {

@@ -109,7 +109,7 @@ def test_a_refused_run_changes_nothing_and_a_scope_on_another_thread_permits_not
     pool = ThreadPoolExecutor(1)
     pool.submit(int).result()  # the worker begins outside: without the GIL, it has the scope of who starts it
     with four(), pool:
-        for way in ("passes", "module passes", "emission"):
+        for way in ("passes", "module passes", "llvmlite's emission"):
             with binding.create_context() as own, binding.parse_assembly(COUNTED, own) as module:
                 before = str(module)
                 with pytest.raises(OutsideScopeError, match=r"optctx\.propagating\(pool\)"):
