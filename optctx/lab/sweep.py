@@ -12,7 +12,7 @@ from optctx.compiling import Job
 from optctx.errors import EndedEarlyError, Interrupted, OptctxError
 from optctx.lab.experiment import BASE, Experiment, Options, make_plan
 from optctx.lab.outcome import Answer, Limits, trial_of
-from optctx.lab.space import DEFAULT, Space, Value, overrides_of, parse_space
+from optctx.lab.space import DEFAULT, Space, overrides_of, parse_space
 from optctx.lab.trial import Goal, Trial, goal_named
 
 # Each takes 10 KB and some milliseconds: in total a gigabyte, and minutes to hours.
@@ -89,7 +89,7 @@ class _Sweep:
 
     goal: Goal
     space: Space
-    grid: list[dict[str, Value]]
+    grid: list[dict[str, str]]
     printed: Counter[str]
     ended: dict[int, Trial] = field(default_factory=dict)
 
@@ -117,8 +117,7 @@ class _Sweep:
 
     def options(self, number: int) -> dict[str, str]:
         """What a trial sets."""
-        point = dict.fromkeys(self.space.names, DEFAULT) if number == BASE else self.grid[number]
-        return {name: str(value) for name, value in point.items()}
+        return dict.fromkeys(self.space.names, DEFAULT) if number == BASE else self.grid[number]
 
     def _made(self, answer: Answer) -> Trial:
         if answer.state in ("ok", "failed"):

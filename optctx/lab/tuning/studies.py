@@ -208,5 +208,5 @@ def _distribution(values: Values) -> BaseDistribution:
     from optuna.distributions import CategoricalDistribution, IntDistribution
 
     if isinstance(values, Choices):
-        return CategoricalDistribution(values.texts)
-    return IntDistribution(values.low, values.last, log=values.log, step=values.step)
+        return CategoricalDistribution(values.each)
+    return IntDistribution(values.low, values.each[-1], log=values.log, step=values.step)

@@ -16,7 +16,7 @@ from optctx.compiling import FreshProcess, Job
 from optctx.errors import OptctxError, OptionValueError
 from optctx.lab.command.main import main
 from optctx.lab.rank import Effect, Ranking, rank, values_within_type
-from tests.support.ir_texts import COUNTED, SCALE, X86
+from tests.support.ir_texts import SCALE, X86
 
 KERNEL = (pathlib.Path(__file__).parents[3] / "examples" / "kernel.ll").read_text()
 JOB = Job(KERNEL, triple=X86)
@@ -131,13 +131,6 @@ def test_files_that_llvm_writes_are_gone(tmp_path: pathlib.Path, monkeypatch: py
     found = rank(SMALL, only=["print-changed"], values=["print-changed=dot-cfg-quiet"])
     assert len(found.trials) == 1
     assert list(tmp_path.iterdir()) == []
-
-
-@pytest.mark.usefixtures("attributes")
-def test_a_fresh_process_that_compiles_otherwise_is_an_error() -> None:
-    ir = COUNTED.replace("(ptr %out) {", '(ptr %out) "optctx"="-unroll-count=2" {')
-    with pytest.raises(OptctxError, match="inside a context this module compiles otherwise"):
-        rank(Job(ir, triple=X86), only=["unroll-count"])
 
 
 def test_what_cannot_be_tried_is_an_error() -> None:

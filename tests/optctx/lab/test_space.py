@@ -65,7 +65,7 @@ def test_a_grid_lists_points_in_order() -> None:
     # A name alone is a flag, and a dash is as good as none.
     space = parse_space(["unroll-count=1..6:step=2", "-enable-gvn-hoist"])
     assert [tuple(point.values()) for point in space.points()] == [
-        *[(1, "false"), (1, "true"), (3, "false"), (3, "true"), (5, "false"), (5, "true")]
+        *[("1", "false"), ("1", "true"), ("3", "false"), ("3", "true"), ("5", "false"), ("5", "true")]
     ]
     assert len(space.points()) == space.count
     assert parse_space(space.texts()) == space
