@@ -181,10 +181,8 @@ def pipeline_error(job: Job) -> str:
     empty = replace(job, ir="", cpu="", features="", code_model="default", emit="none")
     try:
         _compile_anywhere(empty, unchecked)
-    except PassPipelineError as error:
-        return str(error)
-    except OptctxError:  # an error of a pass, which options may change
-        return ""
+    except OptctxError as error:  # one of a pass may change with options
+        return str(error) if isinstance(error, PassPipelineError) else ""
     return ""
 
 

@@ -226,11 +226,6 @@ def _judged(fresh: FreshProcess, trial: Trial, job: Job) -> Trial:
 # What the other processes do: their server attaches, its children compile
 
 
-def attach_once() -> None:
-    """Prepare the server of experiments whose base is LLVM's."""
-    attach_under((), "")
-
-
 def attach_under(arguments: tuple[str, ...], llvm: str) -> None:
     """Prepare a server under the options of the calling process, which come before attaching."""
     load_llvm()
@@ -239,7 +234,7 @@ def attach_under(arguments: tuple[str, ...], llvm: str) -> None:
 
 
 # Of all experiments whose base is LLVM's: the next one begins at once.
-_attached = SharedPool(attach_once)
+_attached = SharedPool(attach_under, (), "")
 
 
 def begin(_: None, plan: Plan) -> Plan:
