@@ -34,7 +34,6 @@ More = Callable[[int], Sequence[tuple[int, Options]]]
 BASE = -1
 """The number of the compilation without options."""
 _BATCH = 16  # compilations for each thread that are under way, or waiting in the helper process
-_LINES, _LINE = 100, 500  # lines kept of what LLVM prints in one compilation, and characters of a line
 
 
 @dataclass(frozen=True)
@@ -197,8 +196,7 @@ class Experiment:
         return self.plan.limits.seconds(self._base, self.plan.repeats)
 
     def _answer(self, number: int, done: Done[Answer]) -> Answer:
-        lines = done.printed.splitlines()[-_LINES:]
-        printed = tuple(line[:_LINE] for line in lines if line.strip())
+        printed = tuple(filter(str.strip, done.printed.splitlines()))
         if done.death is not None:
             return Answer(done.death.end, number, error=str(done.death))
         if done.value is None:
@@ -208,8 +206,6 @@ class Experiment:
     def _error(self) -> str:
         """The error that the job has under any options; "" for none."""
         done = self.pool.call(check, self.plan, gives=str, limits=self._limits)
-        if self.pool.is_over:
-            raise EndedEarlyError(f"{self.pool.lost()}; run it again")
         if done.death is not None:  # if LLVM has not refused to read the module, the rows will say how
             return refused_reading(done.death.printed)
         return done.error or done.value or ""

@@ -40,11 +40,6 @@ class Integers:
         """Every value; the last one may be below `high`."""
         return range(self.low, self.high + 1, self.step)
 
-    @property
-    def ends(self) -> tuple[str, ...]:
-        """What LLVM judges."""
-        return tuple(dict.fromkeys((str(self.low), str(self.each[-1]))))
-
     def __str__(self) -> str:
         step = f":step={self.step}" if self.step != 1 else ""
         return f"{self.low}..{self.high}{':log' if self.log else ''}{step}"
@@ -55,10 +50,6 @@ class Choices:
     """Texts, as on a command line. "default" leaves the option alone."""
 
     each: tuple[str, ...]
-
-    @property
-    def ends(self) -> tuple[str, ...]:
-        return self.each
 
     def __str__(self) -> str:
         return ",".join(self.each)
@@ -186,5 +177,6 @@ def _check(dimension: Dimension, image: Image | None) -> None:
             f"cannot try the range {dimension.values} for {option.name!r}: it is of type {option.type}; "
             f"list its values, such as {option.name}={choices}"
         )
-    for text in dimension.values.ends:
-        OptionContext(overrides_of({dimension.name: text}), image=image)
+    values = dimension.values.each
+    for value in {values[0], values[-1]} if isinstance(values, range) else values:
+        OptionContext(overrides_of({dimension.name: str(value)}), image=image)

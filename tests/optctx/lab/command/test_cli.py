@@ -119,10 +119,10 @@ def test_of_what_llvm_prints_the_most_frequent_lines_are_said(
 
 def test_the_command_line_has_at_most_25_flags() -> None:
     _, commands = make_parser()
-    arguments = [each for command in commands.choices.values() for each in command.arguments]
+    arguments = [each for command in commands.choices.values() for each in command._actions]
     forms = {flag for each in arguments for flag in each.option_strings if flag.startswith("--")}
     for name, command in commands.choices.items():
-        own = [each for each in command.arguments if "--help" not in each.option_strings]
+        own = [each for each in command._actions if "--help" not in each.option_strings]
         assert len(own) <= 18, (name, [each.dest for each in own])
     assert len(forms - {"--help"}) <= 25, sorted(forms)
 

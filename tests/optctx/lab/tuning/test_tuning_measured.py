@@ -155,6 +155,6 @@ def test_a_proposed_space_has_what_makes_the_output_better(fresh: FreshProcess) 
 
 def _sizes(fresh: FreshProcess, dimension: Dimension, job: Job) -> list[int]:
     """Of the object with each value, of those that compile."""
-    texts = [text for text in dimension.values.ends if text != "default"]
+    texts = [text for text in map(str, dimension.values.each) if text != "default"]
     jobs = [replace(job, options=(f"-{dimension.name}={text}",)) for text in texts]
     return [len(done.code) for done in map(fresh.compile, jobs) if done.error is None]
