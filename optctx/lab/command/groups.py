@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 from optctx import OptionContext
 from optctx.compiling import Image, Job, image_of
 from optctx.lab.command.inputs import read_input
-from optctx.lab.llc import target_of
+from optctx.lab.repeat import target_of
 from optctx.lab.settings import argument, setting
 from optctx.toml import read_toml
 

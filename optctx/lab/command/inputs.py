@@ -11,6 +11,7 @@ from optctx.compiling import Job, check_readable, why_passes_skip
 from optctx.errors import OptctxError, shown
 from optctx.lab.command.console import complain
 from optctx.lab.program import SOURCES
+from optctx.lab.repeat import Source, front_words
 
 BITCODE = (b"BC\xc0\xde", b"\xde\xc0\x17\x0b")  # bare, and in a wrapper
 _LONGEST = 300  # characters of a message of clang
@@ -67,8 +68,6 @@ def clang_words(clang: str) -> tuple[str, ...]:
 
 def _compile(path: str, target: Job, clang: str) -> bytes:
     """Compile a source file to bitcode, without optimisation."""
-    from optctx.lab.repeat import Source, front_words
-
     words = clang_words(clang)
     if shutil.which(words[0]) is None:
         raise OptctxError(

@@ -18,7 +18,7 @@ import optctx
 from optctx import OptionContext
 from optctx.lab.command.groups import Base, Input
 from optctx.lab.command.main import COMMANDS, main, make_parser
-from optctx.lab.llc import tool_target
+from optctx.lab.repeat import tool_target
 from tests.support.alone import alone
 from tests.support.ir_texts import COUNTED, UNROLL, X86
 from tests.support.processes import output_of

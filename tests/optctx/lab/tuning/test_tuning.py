@@ -20,8 +20,9 @@ from optctx.compiling import FreshProcess, Job, Result
 from optctx.errors import OptctxError
 from optctx.lab.experiment import compile_one, make_plan
 from optctx.lab.outcome import Limits
+from optctx.lab.space import parse_space
 from optctx.lab.sweep import sweep
-from optctx.lab.tuning import Search, parse_space
+from optctx.lab.tuning import Search
 from optctx.process import all_arguments
 from tests.support.endless import LIST, endless
 from tests.support.processes import too_long

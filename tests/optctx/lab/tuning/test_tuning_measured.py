@@ -13,10 +13,10 @@ from optctx.compiling import FreshProcess, Job
 from optctx.errors import Interrupted, OptctxError
 from optctx.lab.experiment import Experiment
 from optctx.lab.outcome import Answer
-from optctx.lab.space import Dimension
+from optctx.lab.space import Dimension, parse_space
 from optctx.lab.timing import Interval, Measurement, Timing
 from optctx.lab.trial import Trial
-from optctx.lab.tuning import Command, RunTime, parse_space, propose
+from optctx.lab.tuning import Command, RunTime, propose
 from optctx.lab.tuning.objectives import found
 from optctx.lab.tuning.tuning import _Run
 from tests.support.tuning_cases import (
