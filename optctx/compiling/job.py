@@ -126,10 +126,6 @@ class Result:
     stderr: str = field(default="", compare=False)  # what a fresh process printed; always "" in a thread
     end: End = field(default="ok", compare=False)
 
-    def __post_init__(self) -> None:
-        if self.error is not None and self.end == "ok":
-            object.__setattr__(self, "end", "failed")
-
     @property
     def died(self) -> bool:
         """Whether a fresh process ended without an answer."""
@@ -171,7 +167,7 @@ def compile_unchecked(job: Job, check: CheckTarget = unchecked) -> Result:
         _check_features(job)
         ir, code, instructions = _compile_anywhere(job, check)
     except OptctxError as error:
-        return Result(error=str(error), seconds=time.perf_counter() - started)
+        return Result(error=str(error), seconds=time.perf_counter() - started, end="failed")
     return Result(ir, code, instructions, seconds=time.perf_counter() - started)
 
 

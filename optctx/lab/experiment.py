@@ -19,7 +19,7 @@ from optctx.children.pool import Done, Pool, SharedPool
 from optctx.compiling import FreshProcess, Image, Job, Result, answered, compile_unchecked, image_of
 from optctx.compiling.fresh import check_target, load_llvm, module_triple, move_to, refused_reading
 from optctx.compiling.job import pipeline_error
-from optctx.errors import EndedEarlyError, OptctxError, UnsupportedImageError
+from optctx.errors import OptctxError, UnsupportedImageError
 from optctx.lab.outcome import Answer, Limits, attributes_of, verified
 from optctx.lab.recording import Recorded, recorded
 from optctx.lab.trial import Trial
@@ -151,11 +151,7 @@ class Experiment:
 
     def answers(self) -> list[Answer]:
         """Wait for answers to what was asked, in any order. Raises EndedEarlyError if the server dies."""
-        try:
-            ended = self._crowd.results()
-        except EndedEarlyError as error:
-            raise EndedEarlyError(f"{error}; run it again") from None
-        found = [self._answer(number, done) for number, done in ended]
+        found = [self._answer(number, done) for number, done in self._crowd.results()]
         for answer in found:
             del self._asked[answer.number]
         return found

@@ -14,7 +14,7 @@ from typing import Any, get_args
 
 from optctx.compiling import CodeModel, Job
 from optctx.errors import OptctxError, shown
-from optctx.lab.program import SOURCES
+from optctx.lab.program import SOURCES, words_of
 from optctx.lab.space import overrides_of
 from optctx.process import option_name
 
@@ -142,12 +142,8 @@ def target_of(llc: str) -> dict[str, Any]:
 
     Raises OptctxError for what is no part of a target.
     """
-    try:
-        words = shlex.split(llc)
-    except ValueError as error:
-        raise OptctxError(f"cannot use --llc {shown(llc)}: {error}") from None
     target: dict[str, Any] = {}
-    for word in words:
+    for word in words_of("--llc", llc):
         name, _, value = word.lstrip("-").partition("=")
         if re.fullmatch("-O[0-3]", word):
             target["opt_level"] = int(word[2])

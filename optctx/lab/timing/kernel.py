@@ -186,8 +186,7 @@ def read_harness(_: object, file: str) -> Harness:
 
 def run_harness(file: str) -> dict[str, Any]:
     """Run a harness; return its names. Raises OptctxError for what it raises."""
-    told: dict[str, Any] = _told(file, lambda: runpy.run_path(file, run_name="harness"))
-    return told
+    return dict(_told(file, lambda: runpy.run_path(file, run_name="harness")))
 
 
 def arguments_of(kernel: Kernel) -> list[Any]:

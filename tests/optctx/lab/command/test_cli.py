@@ -16,9 +16,10 @@ import pytest
 
 import optctx
 from optctx import OptionContext
+from optctx.compiling import Job
 from optctx.lab.command.groups import Base, Input
 from optctx.lab.command.main import COMMANDS, main, make_parser
-from optctx.lab.repeat import tool_target
+from optctx.lab.repeat import target_of, tool_target
 from tests.support.alone import alone
 from tests.support.ir_texts import COUNTED, UNROLL, X86
 from tests.support.processes import output_of
@@ -100,7 +101,7 @@ def test_options_of_a_file_count_below_those_of_the_command_line(
 def test_a_target_is_read_as_llc_takes_it() -> None:
     words = [f"-mtriple={X86}", "-mcpu=haswell", "-mattr=+avx,-fma"]
     words += ["-relocation-model=dynamic-no-pic", "-code-model=large"]
-    target = Input(llc=" ".join([*words, "-O0"])).target()
+    target = Job("", **target_of(" ".join([*words, "-O0"])))
     assert (tool_target(target), target.opt_level) == (words, 0)
 
 

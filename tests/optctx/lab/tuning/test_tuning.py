@@ -109,7 +109,7 @@ def test_of_three_compilations_the_fastest_or_one_without_output_counts(
     plan = replace(make_plan(JOB, Limits()), repeats=3)
     for last, expected in (
         (Result(seconds=2.0), (1.0, "")),
-        (Result(error="no", seconds=9.0), (0.0, "no")),
+        (Result(error="no", seconds=9.0, end="failed"), (0.0, "no")),
     ):
         given = iter([Result(seconds=3.0), Result(seconds=1.0), last])
         monkeypatch.setattr("optctx.lab.experiment.compile_unchecked", lambda job, given=given: next(given))
