@@ -77,7 +77,7 @@ def sweep(
         return [(number, overrides_of(point)) for number, point in islice(waiting, count)]
 
     def made(answer: Answer) -> Trial:
-        if printed is not None and answer.state in ("ok", "failed"):
+        if printed is not None:
             printed.update(answer.printed)
         return trial_of(answer, grid[answer.number], goal)
 
