@@ -65,7 +65,7 @@ def propose(
         option = registry(job.image)[effect.option]
         texts = [text for text in _texts(option, effect) if trusted(option.name, text, job.image)]
         if texts and len(dimensions) < count:
-            dimensions.append(Dimension(option.name, Choices((DEFAULT, *dict.fromkeys(texts)))))
+            dimensions.append(Dimension(option.name, Choices(tuple(dict.fromkeys([DEFAULT, *texts])))))
     if not dimensions:
         raise OptctxError(
             "there is nothing to propose: no option that this compilation reads changes its output"

@@ -138,6 +138,11 @@ def test_what_cannot_be_tried_is_an_error() -> None:
         rank(SMALL, only=["no-such-*"])
     with pytest.raises(OptctxError, match="at most 10,000 values"):
         rank(SMALL, values=["unroll-count=1..99999"])
+    with (
+        OptionContext({"force-vector-width": 3}),
+        pytest.raises(OptctxError, match="cannot compile the base"),
+    ):
+        rank(SMALL, only=["unroll-count"])
 
 
 def test_llvms_parsers_take_the_values_that_are_guessed_as_far_as_types_tell() -> None:

@@ -41,6 +41,7 @@ def test_values_are_read_and_written(text: str, values: Values) -> None:
         ("unroll-count=0..8:log", "begin at 1"),
         ("unroll-count=1..8:step=0", "a step above 0"),
         ("unroll-count=1..99999999999999999999", "list the values"),
+        ("unroll-count=1..99999999999", "99999999999"),
         ("enable-gvn-hoist=0..1", "enable-gvn-hoist=true,false"),
         ("version=true,false", "cannot"),
     ],

@@ -144,9 +144,15 @@ def test_what_a_command_measures_is_minimised_by_measuring(fresh: FreshProcess) 
 
 
 def test_a_proposed_space_has_what_makes_the_output_better(fresh: FreshProcess) -> None:
-    """In fresh processes, too; and options that are not for tuning are not tried."""
-    dimensions = propose(JOB, 2, trials=40)
-    assert len(dimensions) == 2
+    """In fresh processes, too; and options that are not for tuning are not tried.
+
+    A choice that is called "default" is in a grid once.
+    """
+    dimensions = propose(JOB, 30, trials=40)
+    assert len(propose(JOB, 2, trials=10)) == 2
+    values = {each.name: each.values.each for each in dimensions}
+    assert {"1", "16", "1024"} <= {*values["unroll-count"]}
+    assert values["misched"] == ("default", "converge")
     assert {registry()[each.name].trust for each in dimensions} == {"tuning"}
     assert min(_sizes(fresh, dimensions[0], JOB)) < len(fresh.compile(JOB).code)
     with pytest.raises(OptctxError, match="there is nothing to propose"):
