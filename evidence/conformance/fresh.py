@@ -51,7 +51,8 @@ def run_fresh(
             calls[server.submit(function, *arguments, gives=Outcome, limits=Limits(seconds))] = name
         if not calls:
             return
-        for call in wait(calls):
+        wait(calls)
+        for call in [*calls]:
             if (done := call.done()) is not None:
                 yield calls.pop(call), _outcome(done)
 

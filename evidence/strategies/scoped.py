@@ -62,6 +62,6 @@ class LlvmContextStrategy(Strategy):
                 instructions, text = instruction_count(module), str(module)
                 code = emit(module, machine, as_object=job.emit != "assembly")
         except OptctxError as error:
-            return Result(error=str(error))
+            return Result(error=str(error), end="failed")
         ir = text if job.emit in ("ir", "both") else None
         return Result(ir, code if job.emit in ("object", "assembly", "both") else b"", instructions)

@@ -286,7 +286,7 @@ class Crowd(Generic[R]):
         if done.death is None:
             return self._survived(number, done)
         if done.death.how == "lost":
-            raise EndedEarlyError(f"cannot go on: {done.death}")
+            raise EndedEarlyError(f"cannot go on: {done.death}; run it again")
         if new := set(self._traits(number)) - self._good - self._bad:
             self._bad |= new
             waiting, self._pending = self._pending, deque()

@@ -35,7 +35,6 @@ from optctx.errors import EndedEarlyError, OptctxError
 from optctx.locks import lock_left_behind
 
 R = TypeVar("R")
-Kept = TypeVar("Kept", bound="Child")
 # The server ignores what ends a whole group of processes: the one that started it handles that. Until then
 # all signals are blocked, because Python's own start would print a traceback.
 _START = (
@@ -405,18 +404,16 @@ def done_by(reply: Reply, gives: type[R], end: Death) -> Done[R]:
     return Done(death=Death("lost", 0, reply.error), printed=end.printed)
 
 
-def wait(children: Iterable[Kept], seconds: float = math.inf) -> list[Kept]:
-    """Wait until one of them says something or ends, at most so long. Return those; kill late ones."""
-    poll, now, sources = select.poll(), time.monotonic(), {}
+def wait(children: Iterable[Child], seconds: float = math.inf) -> None:
+    """Wait until one of them says something or ends, at most so long. Kills late ones."""
+    poll, now = select.poll(), time.monotonic()
     for child in children:
         if child.death is None and child.deadline <= now:
             child.stop_late()
         seconds = 0 if child.death else min(seconds, child.deadline - now)
-        sources[child] = child.sources()
-        for descriptor, events in sources[child].items():
+        for descriptor, events in child.sources().items():
             poll.register(descriptor, events)
-    ready = {each for each, _ in poll.poll(1000 * min(max(seconds, 0), LONGEST))}
-    return [child for child, its in sources.items() if child.death or not ready.isdisjoint(its)]
+    poll.poll(1000 * min(max(seconds, 0), LONGEST))
 
 
 def _received(source: socket.socket) -> bytes | None:
@@ -446,8 +443,8 @@ def _no_process(why: str | None) -> Death:
 class SharedPool:
     """A pool of this process, made when it is first needed, and again if its server was killed."""
 
-    def __init__(self, prepare: Callable[..., Any]) -> None:
-        self._prepare = prepare
+    def __init__(self, prepare: Callable[..., Any], *arguments: Any) -> None:
+        self._prepare, self._arguments = prepare, arguments
         self._pool: Pool | None = None
         self._making = lock_left_behind()
 
@@ -456,7 +453,7 @@ class SharedPool:
         with self._making:
             pool = self._pool
             if pool is None or not pool.is_own or pool.is_over:
-                pool = self._pool = Pool(self._prepare)
+                pool = self._pool = Pool(self._prepare, *self._arguments)
             return pool
 
 

@@ -6,7 +6,7 @@ import math
 import os
 import re
 from collections.abc import Callable, Iterable
-from typing import Annotated, Literal
+from typing import Literal
 
 import msgspec
 
@@ -39,9 +39,6 @@ __all__ = [
 Plain = bool | int | float | str | list[bool | int | float | str | None] | None
 """A value of an option. A float without a number is a text, such as "inf"."""
 
-_Text = Annotated[str, msgspec.Meta(max_length=1 << 16)]
-_Names = Annotated[tuple[_Text, ...], msgspec.Meta(max_length=1 << 12)]
-
 
 class OptionFacts(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One option of a library.
@@ -50,23 +47,23 @@ class OptionFacts(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     in `optctx.Option`. `value`: process-wide, at that moment.
     """
 
-    name: _Text
-    type: _Text
+    name: str
+    type: str
     default: Plain
     value: Plain
-    help: _Text
-    choices: dict[_Text, _Text]
-    alias_of: _Text
-    aliases: _Names
-    categories: _Names
-    hidden: _Text
-    storage: _Text
-    scope: _Text
-    reason: _Text
-    trust: _Text
-    trusted_values: _Text
-    trust_reason: _Text
-    read_by: _Names
+    help: str
+    choices: dict[str, str]
+    alias_of: str
+    aliases: tuple[str, ...]
+    categories: tuple[str, ...]
+    hidden: str
+    storage: str
+    scope: str
+    reason: str
+    trust: str
+    trusted_values: str
+    trust_reason: str
+    read_by: tuple[str, ...]
 
 
 class Facts(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -77,11 +74,11 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     """
 
     format: Literal["optctx options 2"] = "optctx options 2"
-    library: _Text
-    build_id: _Text
-    llvm: _Text
-    llvmlite: _Text
-    options: Annotated[tuple[OptionFacts, ...], msgspec.Meta(max_length=1 << 17)]
+    library: str
+    build_id: str
+    llvm: str
+    llvmlite: str
+    options: tuple[OptionFacts, ...]
 
     @property
     def title(self) -> str:

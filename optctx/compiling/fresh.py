@@ -77,19 +77,18 @@ class FreshProcess:
         limits = self._limits if timeout is None else checked_limits(timeout, self._limits.memory)
         result = self._compile(job, limits)
         if result.died and _BROKEN in result.stderr:
-            read = self._compile(replace(job, passes="verify", options=(), cpu="", features="", emit="none"))
-            if refused := refused_reading(read.stderr):
+            plain = replace(job, passes="verify", options=(), cpu="", features="", emit="none")
+            if refused := refused_reading(self._compile(plain, self._limits).stderr):
                 return replace(result, error=refused, end="failed")
         if unknown := _unknown(job, result.stderr):
-            return Result(error=unknown, seconds=result.seconds, stderr=result.stderr)
+            return Result(error=unknown, seconds=result.seconds, stderr=result.stderr, end="failed")
         return result
 
-    def _compile(self, job: Job, limits: Limits | None = None) -> Result:
+    def _compile(self, job: Job, limits: Limits) -> Result:
         if not self._running:
             raise OptctxError("this FreshProcess is not running; use it inside its `with` block")
-        given, limits = (job, self._directory), limits or self._limits
         try:
-            call = llvm_pool().submit(compile_fresh, *given, gives=Result, limits=limits)
+            call = llvm_pool().submit(compile_fresh, job, self._directory, gives=Result, limits=limits)
         except OSError as error:
             return Result(error=f"no process can be started: {error.strerror}", end="lost")
         self._calls.add(call)
@@ -229,7 +228,7 @@ def compile_job(job: Job) -> Result:
     try:
         _check_reading(job)
     except OptctxError as error:
-        return Result(error=str(error))
+        return Result(error=str(error), end="failed")
     return compile_unchecked(job, check_target)
 
 

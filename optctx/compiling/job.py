@@ -126,10 +126,6 @@ class Result:
     stderr: str = field(default="", compare=False)  # what a fresh process printed; always "" in a thread
     end: End = field(default="ok", compare=False)
 
-    def __post_init__(self) -> None:
-        if self.error is not None and self.end == "ok":
-            object.__setattr__(self, "end", "failed")
-
     @property
     def died(self) -> bool:
         """Whether a fresh process ended without an answer."""
@@ -171,7 +167,7 @@ def compile_unchecked(job: Job, check: CheckTarget = unchecked) -> Result:
         _check_features(job)
         ir, code, instructions = _compile_anywhere(job, check)
     except OptctxError as error:
-        return Result(error=str(error), seconds=time.perf_counter() - started)
+        return Result(error=str(error), seconds=time.perf_counter() - started, end="failed")
     return Result(ir, code, instructions, seconds=time.perf_counter() - started)
 
 
@@ -181,10 +177,8 @@ def pipeline_error(job: Job) -> str:
     empty = replace(job, ir="", cpu="", features="", code_model="default", emit="none")
     try:
         _compile_anywhere(empty, unchecked)
-    except PassPipelineError as error:
-        return str(error)
-    except OptctxError:  # an error of a pass, which options may change
-        return ""
+    except OptctxError as error:  # one of a pass may change with options
+        return str(error) if isinstance(error, PassPipelineError) else ""
     return ""
 
 

@@ -19,7 +19,7 @@ from optctx.children.pool import Done, Pool, SharedPool
 from optctx.compiling import FreshProcess, Image, Job, Result, answered, compile_unchecked, image_of
 from optctx.compiling.fresh import check_target, load_llvm, module_triple, move_to, refused_reading
 from optctx.compiling.job import pipeline_error
-from optctx.errors import EndedEarlyError, OptctxError, UnsupportedImageError
+from optctx.errors import OptctxError, UnsupportedImageError
 from optctx.lab.outcome import Answer, Limits, attributes_of, verified
 from optctx.lab.recording import Recorded, recorded
 from optctx.lab.trial import Trial
@@ -34,7 +34,6 @@ More = Callable[[int], Sequence[tuple[int, Options]]]
 BASE = -1
 """The number of the compilation without options."""
 _BATCH = 16  # compilations for each thread that are under way, or waiting in the helper process
-_LINES, _LINE = 100, 500  # lines kept of what LLVM prints in one compilation, and characters of a line
 
 
 @dataclass(frozen=True)
@@ -152,11 +151,7 @@ class Experiment:
 
     def answers(self) -> list[Answer]:
         """Wait for answers to what was asked, in any order. Raises EndedEarlyError if the server dies."""
-        try:
-            ended = self._crowd.results()
-        except EndedEarlyError as error:
-            raise EndedEarlyError(f"{error}; run it again") from None
-        found = [self._answer(number, done) for number, done in ended]
+        found = [self._answer(number, done) for number, done in self._crowd.results()]
         for answer in found:
             del self._asked[answer.number]
         return found
@@ -197,8 +192,7 @@ class Experiment:
         return self.plan.limits.seconds(self._base, self.plan.repeats)
 
     def _answer(self, number: int, done: Done[Answer]) -> Answer:
-        lines = done.printed.splitlines()[-_LINES:]
-        printed = tuple(line[:_LINE] for line in lines if line.strip())
+        printed = tuple(filter(str.strip, done.printed.splitlines()))
         if done.death is not None:
             return Answer(done.death.end, number, error=str(done.death))
         if done.value is None:
@@ -208,8 +202,6 @@ class Experiment:
     def _error(self) -> str:
         """The error that the job has under any options; "" for none."""
         done = self.pool.call(check, self.plan, gives=str, limits=self._limits)
-        if self.pool.is_over:
-            raise EndedEarlyError(f"{self.pool.lost()}; run it again")
         if done.death is not None:  # if LLVM has not refused to read the module, the rows will say how
             return refused_reading(done.death.printed)
         return done.error or done.value or ""
@@ -226,11 +218,6 @@ def _judged(fresh: FreshProcess, trial: Trial, job: Job) -> Trial:
 # What the other processes do: their server attaches, its children compile
 
 
-def attach_once() -> None:
-    """Prepare the server of experiments whose base is LLVM's."""
-    attach_under((), "")
-
-
 def attach_under(arguments: tuple[str, ...], llvm: str) -> None:
     """Prepare a server under the options of the calling process, which come before attaching."""
     load_llvm()
@@ -239,7 +226,7 @@ def attach_under(arguments: tuple[str, ...], llvm: str) -> None:
 
 
 # Of all experiments whose base is LLVM's: the next one begins at once.
-_attached = SharedPool(attach_once)
+_attached = SharedPool(attach_under, (), "")
 
 
 def begin(_: None, plan: Plan) -> Plan:

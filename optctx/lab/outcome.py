@@ -105,8 +105,5 @@ def _difference(trial: Trial, reference: Result) -> str:
     found = attributes_of(reference)
     if trial.state == "ok" and trial.attributes == found:
         return ""
-    return (
-        "the fresh process gave {instructions} instructions and {size} bytes, with SHA-256 {digest}".format(
-            **found
-        )
-    )
+    words = "the fresh process gave {instructions} instructions and {size} bytes, with SHA-256 {digest}"
+    return words.format(**found)

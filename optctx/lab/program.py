@@ -20,6 +20,14 @@ _OBJECT = "{object}"
 _LAST = 200  # characters of what a program printed, in an error
 
 
+def words_of(what: str, text: str) -> list[str]:
+    """Split a text as a shell would. Raises OptctxError, with what it is, for one that cannot be split."""
+    try:
+        return shlex.split(text)
+    except ValueError as error:
+        raise OptctxError(f"cannot use {what} {shown(text)}: {error}") from None
+
+
 class NoNumberError(Exception):
     """A program gave no number. `state`: of its trial; the message says why."""
 
@@ -40,10 +48,7 @@ class Program:
     def __init__(self, command: str) -> None:
         self._running: set[subprocess.Popen[str]] = set()
         self._left = False
-        try:
-            self._words = shlex.split(command)
-        except ValueError as error:
-            raise OptctxError(f"cannot read the command {shown(command)}: {error}") from None
+        self._words = words_of("the command", command)
         if not any(_OBJECT in word for word in self._words):
             raise OptctxError(
                 f"expected a command with '{_OBJECT}' in it, where the object's path stands, found "

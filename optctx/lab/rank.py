@@ -13,12 +13,12 @@ from importlib import resources
 from itertools import zip_longest
 
 from optctx import Option, OptionContext, Read, registry
-from optctx.compiling import FreshProcess, Image, Job
+from optctx.compiling import Image, Job
 from optctx.compiling.facts import INTEGER_RANGES, Value, resolve, text
 from optctx.errors import EndedEarlyError, Interrupted, OptctxError
 from optctx.lab.experiment import Experiment, Options, make_plan
-from optctx.lab.outcome import Answer, Limits, attributes_of, trial_of
-from optctx.lab.space import Space, parse_dimension
+from optctx.lab.outcome import Answer, Limits, trial_of
+from optctx.lab.space import parse_space
 from optctx.lab.tables import ends_of
 from optctx.lab.trial import Goal, Trial, goal_named
 from optctx.wording import counted
@@ -159,9 +159,8 @@ def rank(
 
     Raises:
         OptctxError: LLVM refuses the module, the pipeline or the target; a pattern matches no option; there
-            is nothing to try; or the compilations cannot be trusted, because
-            the base comes out otherwise in a fresh process than inside a context (of function attributes
-            "optctx", for instance), or after the trials than before.
+            is nothing to try; or the compilations cannot be trusted, because the base comes out otherwise
+            after the trials than before.
         UnknownOptionError: A name is not that of an option.
         OptionValueError: A process-wide value has no text form.
         Interrupted: Ctrl-C while trials run, a KeyboardInterrupt. Its `partial` is the ranking so far.
@@ -174,11 +173,13 @@ def rank(
         tempfile.TemporaryDirectory(prefix="optctx-", ignore_cleanup_errors=True) as folder,
         Experiment(replace(plan, directory=folder)) as experiment,
     ):
-        base_trial = _base(experiment, goal)
+        base = trial_of(experiment.compile_base(), {}, goal)
+        if base.state != "ok":
+            raise OptctxError(f"cannot compile the base: {base.error}")
         reads = {each.name: each for each in experiment.recorded().read}
         chosen = _choose(reads, image, only=only, values=given)
         deadline = None if seconds is None else began + seconds
-        run = _Rank(goal, *chosen, len(reads), experiment, base_trial, trials, deadline)
+        run = _Rank(goal, *chosen, len(reads), experiment, base, trials, deadline)
         try:
             run.go(progress)
         except KeyboardInterrupt:
@@ -187,26 +188,6 @@ def rank(
             error.partial = run.ranking("because it could not go on")
             raise
         return run.ranking(run.ended)
-
-
-def _base(experiment: Experiment, goal: Goal) -> Trial:
-    """Compile the base in a fresh process, and where the trials are compiled.
-
-    Raises OptctxError if it does not compile, or comes out otherwise.
-    """
-    plan, limits = experiment.plan, experiment.plan.limits
-    with FreshProcess(timeout=limits.seconds(), memory=limits.memory, directory=plan.directory) as fresh:
-        found = fresh.compile(replace(plan.job, options=plan.arguments))
-    if found.error is not None:
-        raise OptctxError(f"cannot compile the base: {found.error}" if found.died else found.error)
-    answer = experiment.compile_base()
-    base = trial_of(answer, {}, goal)
-    if base.attributes != attributes_of(found):
-        raise OptctxError(
-            "cannot try other values: inside a context this module compiles otherwise than in a fresh "
-            f'process ({answer.error or "the outputs differ"}); take out function attributes "optctx"'
-        )
-    return base
 
 
 @dataclass
@@ -306,17 +287,14 @@ def _change(trial: Trial, base: Trial, name: str) -> float:
 
 def _given_values(values: Sequence[str], image: Image | None) -> dict[str, list[str]]:
     """Option -> the values to try. Raises OptctxError for what cannot be read or listed, or LLVM refuses."""
-    dimensions = [parse_dimension(setting, image) for setting in values]
+    dimensions = parse_space(values, image).dimensions
     for each in dimensions:
-        if each.values.count > _MOST_LISTED:
+        if len(each.values.each) > _MOST_LISTED:
             raise OptctxError(
                 f"cannot try {each.values} for {each.name!r}: expected at most {_MOST_LISTED:,} values; give "
                 "fewer"
             )
-    return {
-        resolve(each.name, image): [str(value) for value in each.values.each()]
-        for each in Space.of(dimensions, image).dimensions
-    }
+    return {resolve(each.name, image): [*map(str, each.values.each)] for each in dimensions}
 
 
 def _choose(
@@ -382,7 +360,7 @@ def _values(option: Option, read: Read, given: Sequence[str] | None) -> tuple[li
     found = values_within_type(option, read.value)
     if found:
         return found, ""
-    choice = option.type in ("enum", "bits", "set")
+    choice = option.type in ("enum", "bits")
     return [], "there is no other choice" if choice else f"no values can be guessed for type {option.type}"
 
 
@@ -416,7 +394,7 @@ def values_within_type(option: Option, base: Value) -> list[Value]:
         return [value for value in (True, False) if value is not base]
     if kind == "enum":
         return [choice for choice in option.choices if choice != base]
-    if kind in ("bits", "set"):
+    if kind == "bits":
         return [[choice] for choice in option.choices if [choice] != base]
     if kind in INTEGER_RANGES and isinstance(base, int):
         least, most = INTEGER_RANGES[kind]

@@ -29,7 +29,5 @@ def recorded(_: object, job: Job) -> Recorded:
         result = compile_unchecked(replace(job, options=()))
     if result.error is not None:
         raise OptctxError(result.error)
-    skipped = why_passes_skip(job)
-    if log.unread and not skipped:
-        skipped = why_passes_skip(job, partly=True)
+    skipped = why_passes_skip(job, partly=bool(log.unread))
     return Recorded(tuple(log.reads.values()), tuple(log.unread), skipped)

@@ -106,7 +106,7 @@ def reduce_options(
     with ExitStack() as stack:
         # Left in this order, tries that wait are answered at once: nothing goes on after Ctrl-C.
         pool = stack.enter_context(ThreadPoolExecutor(limits.at_once))
-        search = _Search(pool, job, _Property(job, keeps, limits, stack), progress, values)
+        search = _Search(pool, job, *_kept(job, keeps, limits, stack), progress, values)
         try:
             search.run()
         except KeyboardInterrupt:
@@ -114,61 +114,53 @@ def reduce_options(
         return search.reduced
 
 
-class _Property:
-    """What is to be kept: a failure, or what a function or a command says. Asked on several threads.
-
-    `failure`: how the whole job fails, if that is kept. `words`: what having the property is, for an error.
+def _kept(
+    whole: Job, keeps: Callable[[Job], bool] | str | None, limits: Limits, stack: ExitStack
+) -> tuple[Callable[[Job], bool], Failure | None, str]:
+    """(whether a job has what is to be kept, asked on several threads; how the whole job fails, if that is
+    kept; what having it is, for an error).
     """
+    if callable(keeps):
+        return keeps, None, "keep the property"
+    fresh = stack.enter_context(FreshProcess(timeout=limits.seconds(), memory=limits.memory))
+    program = None if keeps is None else stack.enter_context(Program(keeps))
+    bare = fresh.compile(replace(whole, options=()))
+    failure_of(bare)  # raises
+    seconds = limits.seconds(bare.seconds)
+    if program is not None:
 
-    failure: Failure | None = None
-    words = "fail"
+        def exits_well(job: Job) -> bool:
+            result = fresh.compile(replace(job, emit="object"), timeout=seconds)
+            return failure_of(result) is None and program.accepts(result.code, seconds)
 
-    def __init__(
-        self, whole: Job, keeps: Callable[[Job], bool] | str | None, limits: Limits, stack: ExitStack
-    ) -> None:
-        self._fresh = stack.enter_context(FreshProcess(timeout=limits.seconds(), memory=limits.memory))
-        self._seconds, self._times = limits.seconds(), 1
-        if callable(keeps):
-            self.holds = keeps
-            return
-        if keeps is not None:
-            self.words, self.holds = "keep the property", self._exits_well
-            self._program = stack.enter_context(Program(keeps))
-        bare = self._fresh.compile(replace(whole, options=()))
-        failure_of(bare)  # raises
-        self._seconds = limits.seconds(bare.seconds)
-        if keeps is not None:
-            return
-        self.holds = self._fails
-        self.failure = failure_of(self._compiled(whole))
-        if self.failure is not None and self.failure.state == "timed out":
-            self._times = HANGS
-            late = f"it takes longer than {self._seconds:g} s, but not {HANGS} times as long"
-            self.words = f"hang: {late}; give a longer timeout"
+        return exits_well, None, "keep the property"
+    failure = failure_of(fresh.compile(whole, timeout=seconds))
+    times, words = 1, "fail"
+    if failure is not None and failure.state == "timed out":
+        times = HANGS
+        late = f"it takes longer than {seconds:g} s, but not {HANGS} times as long"
+        words = f"hang: {late}; give a longer timeout"
 
-    def _compiled(self, job: Job) -> Result:
-        return self._fresh.compile(job, timeout=self._times * self._seconds)
+    def fails(job: Job) -> bool:
+        found = failure_of(fresh.compile(job, timeout=times * seconds))
+        return failure is not None and failure.is_like(found)
 
-    def _fails(self, job: Job) -> bool:
-        return self.failure is not None and self.failure.is_like(failure_of(self._compiled(job)))
-
-    def _exits_well(self, job: Job) -> bool:
-        """Whether the command exits with status 0 for the object of a job."""
-        result = self._compiled(replace(job, emit="object"))
-        return failure_of(result) is None and self._program.accepts(result.code, self._seconds)
+    return fails, failure, words
 
 
 @dataclass
 class _Search:
     """Tries smaller options of one job, several at a time.
 
-    `values`: whether integers are moved. `best`: the smallest so far that have the property. `known`: options
-    that were tried, and whether they have it.
+    `holds`, `failure`, `words`: as `_kept` has them. `values`: whether integers are moved. `best`: the
+    smallest so far that have the property. `known`: options that were tried, and whether they have it.
     """
 
     pool: ThreadPoolExecutor
     job: Job
-    own: _Property
+    holds: Callable[[Job], bool]
+    failure: Failure | None
+    words: str
     progress: Callable[[str], object]
     values: bool
 
@@ -180,13 +172,13 @@ class _Search:
     def reduced(self) -> Reduced:
         """What is found so far."""
         best = replace(self.job, options=self.best)
-        return Reduced(best, self.own.failure, len(self.job.options), len(self.known))
+        return Reduced(best, self.failure, len(self.job.options), len(self.known))
 
     def run(self) -> None:
         """Find the fewest options with the smallest values: none of them can be left out."""
         if self._first([self.best]) is None:
             words = " ".join(self.best) or "no options"
-            raise OptctxError(f"nothing to reduce: the compilation with {words} does not {self.own.words}")
+            raise OptctxError(f"nothing to reduce: the compilation with {words} does not {self.words}")
         before: Options = ()
         self._first([()])
         while before != self.best:  # another value may make an option needless
@@ -237,7 +229,7 @@ class _Search:
     def _first(self, tries: Sequence[Options]) -> Options | None:
         """The first options that have the property, or None."""
         new = [each for each in dict.fromkeys(tries) if each not in self.known]
-        answers = self.pool.map(self.own.holds, [replace(self.job, options=each) for each in new])
+        answers = self.pool.map(self.holds, [replace(self.job, options=each) for each in new])
         for each in tries:
             if each not in self.known:
                 self.known[each] = next(answers)

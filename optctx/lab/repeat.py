@@ -1,4 +1,7 @@
-"""The lines that compile a module once more as a trial did: for clang, for opt and llc, and for Numba."""
+"""The lines that compile a module once more as a trial did: for clang, for opt and llc, and for Numba.
+
+A target as llc takes it is read here, too.
+"""
 
 from __future__ import annotations
 
@@ -7,14 +10,21 @@ import re
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any, get_args
 
-from optctx.compiling import Job
-from optctx.lab.llc import MODEL, tool_target
-from optctx.lab.program import SOURCES
+from optctx.compiling import CodeModel, Job
+from optctx.errors import OptctxError, shown
+from optctx.lab.program import SOURCES, words_of
 from optctx.lab.space import overrides_of
 from optctx.process import option_name
 
 _LEVEL = re.compile(r"default<O([0123sz])>")
+_LLC = {"mtriple": "triple", "mcpu": "cpu", "mattr": "features"}
+_LLC |= {"relocation-model": "reloc", "code-model": "code_model"}
+# As opt and llc name relocation models; "" is their default.
+_RELOC = {"default": "", "static": "static", "pic": "pic", "dynamicnopic": "dynamic-no-pic"}
+# As opt, llc and clang name code models; "" is their default.
+_MODEL = {each: each for each in get_args(CodeModel)} | {"default": "", "jitdefault": "large"}
 _CLANG_RELOC = {"static": "-fno-pic", "pic": "-fPIC"}
 
 
@@ -103,7 +113,7 @@ def _clang_target(job: Job) -> list[str]:
     """The target for clang, which writes much of it into the module."""
     words = [f"--target={job.triple}"] if job.triple else []
     words += [_CLANG_RELOC[job.reloc]] if job.reloc in _CLANG_RELOC else []
-    words += [f"-mcmodel={model}"] if (model := MODEL[job.code_model]) else []
+    words += [f"-mcmodel={model}"] if (model := _MODEL[job.code_model]) else []
     own = ["-target-cpu", job.cpu] if job.cpu else []
     for feature in filter(None, job.features.split(",")):
         own += ["-target-feature", feature]
@@ -113,3 +123,36 @@ def _clang_target(job: Job) -> list[str]:
 def _name(file: str) -> str:
     """A name that no command takes for an option; "-" is standard input."""
     return f"./{file}" if file.startswith("-") and file != "-" else file
+
+
+def tool_target(job: Job) -> list[str]:
+    """The target for opt and llc."""
+    reloc, model = _RELOC[job.reloc], _MODEL[job.code_model]
+    return [
+        *([f"-mtriple={job.triple}"] if job.triple else []),
+        *([f"-mcpu={job.cpu}"] if job.cpu else []),
+        *([f"-mattr={job.features}"] if job.features else []),
+        *([f"-relocation-model={reloc}"] if reloc else []),
+        *([f"-code-model={model}"] if model else []),
+    ]
+
+
+def target_of(llc: str) -> dict[str, Any]:
+    """The fields of a Job for a target as llc takes it, the opposite of `tool_target`.
+
+    Raises OptctxError for what is no part of a target.
+    """
+    target: dict[str, Any] = {}
+    for word in words_of("--llc", llc):
+        name, _, value = word.lstrip("-").partition("=")
+        if re.fullmatch("-O[0-3]", word):
+            target["opt_level"] = int(word[2])
+        elif word.startswith("-") and name in _LLC and value:
+            target[_LLC[name]] = value.replace("dynamic-no-pic", "dynamicnopic") if "reloc" in name else value
+        else:
+            known = ", ".join(f"-{each}=" for each in _LLC)
+            raise OptctxError(
+                f"cannot use --llc {shown(llc)}: expected {known} or -O0 to -O3, found {shown(word)}; an "
+                "option of LLVM is set by --set NAME=VALUE"
+            )
+    return target

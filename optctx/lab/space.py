@@ -5,14 +5,13 @@ from __future__ import annotations
 import itertools
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from optctx import OptionContext, registry
 from optctx.compiling import Image
 from optctx.errors import OptctxError, shown
 
-Value = int | str
 # What a search may try: dimension -> text of its value.
 Point = Mapping[str, str]
 
@@ -37,21 +36,9 @@ class Integers:
     log: bool = False
 
     @property
-    def count(self) -> int:
-        return (self.high - self.low) // self.step + 1
-
-    @property
-    def ends(self) -> tuple[str, ...]:
-        """What LLVM judges."""
-        return tuple(dict.fromkeys((str(self.low), str(self.last))))
-
-    @property
-    def last(self) -> int:
-        """The largest value, which may be below `high`."""
-        return self.low + (self.count - 1) * self.step
-
-    def each(self) -> Iterator[Value]:
-        return iter(range(self.low, self.high + 1, self.step))
+    def each(self) -> range:
+        """Every value; the last one may be below `high`."""
+        return range(self.low, self.high + 1, self.step)
 
     def __str__(self) -> str:
         step = f":step={self.step}" if self.step != 1 else ""
@@ -62,21 +49,10 @@ class Integers:
 class Choices:
     """Texts, as on a command line. "default" leaves the option alone."""
 
-    texts: tuple[str, ...]
-
-    @property
-    def count(self) -> int:
-        return len(self.texts)
-
-    @property
-    def ends(self) -> tuple[str, ...]:
-        return self.texts
-
-    def each(self) -> Iterator[Value]:
-        return iter(self.texts)
+    each: tuple[str, ...]
 
     def __str__(self) -> str:
-        return ",".join(self.texts)
+        return ",".join(self.each)
 
 
 Values = Integers | Choices
@@ -120,15 +96,15 @@ class Space:
     @property
     def count(self) -> int:
         """How many points there are."""
-        return math.prod(each.values.count for each in self.dimensions)
+        return math.prod(len(each.values.each) for each in self.dimensions)
 
     @property
     def names(self) -> list[str]:
         return [each.name for each in self.dimensions]
 
-    def points(self) -> list[dict[str, Value]]:
+    def points(self) -> list[dict[str, str]]:
         """Every point; the last dimension changes fastest."""
-        values = itertools.product(*(each.values.each() for each in self.dimensions))
+        values = itertools.product(*(map(str, each.values.each) for each in self.dimensions))
         return [dict(zip(self.names, each, strict=True)) for each in values]
 
     def texts(self) -> list[str]:
@@ -201,5 +177,6 @@ def _check(dimension: Dimension, image: Image | None) -> None:
             f"cannot try the range {dimension.values} for {option.name!r}: it is of type {option.type}; "
             f"list its values, such as {option.name}={choices}"
         )
-    for text in dimension.values.ends:
-        OptionContext(overrides_of({dimension.name: text}), image=image)
+    values = dimension.values.each
+    for value in {values[0], values[-1]} if isinstance(values, range) else values:
+        OptionContext(overrides_of({dimension.name: str(value)}), image=image)

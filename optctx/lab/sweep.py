@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field
 from itertools import islice
 
 from optctx.compiling import Job
 from optctx.errors import EndedEarlyError, Interrupted, OptctxError
 from optctx.lab.experiment import BASE, Experiment, Options, make_plan
 from optctx.lab.outcome import Answer, Limits, trial_of
-from optctx.lab.space import DEFAULT, Space, Value, overrides_of, parse_space
-from optctx.lab.trial import Goal, Trial, goal_named
+from optctx.lab.space import DEFAULT, overrides_of, parse_space
+from optctx.lab.trial import Trial, goal_named
 
 # Each takes 10 KB and some milliseconds: in total a gigabyte, and minutes to hours.
 MOST_TRIALS = 100_000
@@ -71,59 +70,32 @@ def sweep(
         raise OptctxError(
             f"cannot compile {varied.count:,} combinations, the limit is {MOST_TRIALS:,}; give fewer values"
         )
-    run = _Sweep(goal, varied, varied.points(), Counter() if printed is None else printed)
+    grid, ended = varied.points(), dict[int, Trial]()
+    waiting = iter(enumerate(grid))
+
+    def more(count: int) -> list[tuple[int, Options]]:
+        return [(number, overrides_of(point)) for number, point in islice(waiting, count)]
+
+    def made(answer: Answer) -> Trial:
+        if printed is not None:
+            printed.update(answer.printed)
+        return trial_of(answer, grid[answer.number], goal)
+
+    def found() -> list[Trial]:
+        return [ended[number] for number in sorted(ended)]
+
     with Experiment(make_plan(job, limits)) as experiment:
         try:
-            run.go(experiment, baseline, verify, on_trial)
+            base = experiment.compile_base()
+            if baseline:
+                ended[BASE] = trial_of(base, dict.fromkeys(varied.names, DEFAULT), goal)
+            with closing((experiment.verified if verify else experiment.all)(more, made)) as trials:
+                for trial in trials:
+                    ended[trial.number] = trial
+                    on_trial(trial, len(grid))
         except KeyboardInterrupt:
-            raise Interrupted(run.found()) from None
+            raise Interrupted(found()) from None
         except EndedEarlyError as error:
-            error.partial = run.found()
+            error.partial = found()
             raise
-    return run.found()
-
-
-@dataclass
-class _Sweep:
-    """What each number of a trial stands for, and the trials that have ended, by number."""
-
-    goal: Goal
-    space: Space
-    grid: list[dict[str, Value]]
-    printed: Counter[str]
-    ended: dict[int, Trial] = field(default_factory=dict)
-
-    def go(
-        self, experiment: Experiment, baseline: bool, verify: bool, on_trial: Callable[[Trial, int], None]
-    ) -> None:
-        """Compile the grid."""
-        base = experiment.compile_base()
-        if baseline:
-            self.ended[BASE] = self._trial(base)
-        waiting = iter(range(len(self.grid)))
-
-        def more(count: int) -> list[tuple[int, Options]]:
-            return [(number, overrides_of(self.options(number))) for number in islice(waiting, count)]
-
-        compiled = experiment.verified if verify else experiment.all
-        with closing(compiled(more, self._made)) as trials:
-            for trial in trials:
-                self.ended[trial.number] = trial
-                on_trial(trial, len(self.grid))
-
-    def found(self) -> list[Trial]:
-        """What there is so far, in order."""
-        return [self.ended[number] for number in sorted(self.ended)]
-
-    def options(self, number: int) -> dict[str, str]:
-        """What a trial sets."""
-        point = dict.fromkeys(self.space.names, DEFAULT) if number == BASE else self.grid[number]
-        return {name: str(value) for name, value in point.items()}
-
-    def _made(self, answer: Answer) -> Trial:
-        if answer.state in ("ok", "failed"):
-            self.printed.update(answer.printed)
-        return self._trial(answer)
-
-    def _trial(self, answer: Answer) -> Trial:
-        return trial_of(answer, self.options(answer.number), self.goal)
+    return found()

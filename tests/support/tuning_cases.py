@@ -12,8 +12,10 @@ from optuna.storages.journal import JournalFileBackend
 from optuna.trial import TrialState
 
 from optctx.compiling import Job
+from optctx.lab.outcome import Limits
+from optctx.lab.space import Space, parse_space
 from optctx.lab.timing import Kernel, find_kernel, harness_of
-from optctx.lab.tuning import Command, Limits, RunTime, Search, Space, Tuned, parse_space, tune
+from optctx.lab.tuning import Command, RunTime, Search, Tuned, tune
 from tests.support.ir_texts import SCALE
 
 TINY = "define i32 @f(i32 %a) {\n  %b = add i32 %a, 1\n  ret i32 %b\n}\n"

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 from optctx import OptionContext
 from optctx.compiling import Image, Job, image_of
 from optctx.lab.command.inputs import read_input
-from optctx.lab.llc import target_of
+from optctx.lab.repeat import target_of
 from optctx.lab.settings import argument, setting
 from optctx.toml import read_toml
 
@@ -60,13 +60,9 @@ class Input:
         found = read_toml(base.load, _MOST_BYTES).get("passes")
         return replace(self, passes=found) if isinstance(found, str) else self
 
-    def target(self) -> Job:
-        """The job without a module. Raises OptctxError for what cannot be read."""
-        return Job("", self.passes or PASSES, **target_of(self.llc), llvm=self.llvm)
-
     def job(self, path: str) -> Job:
         """The job for a file. Raises OptctxError for one that cannot be read or compiled."""
-        target = self.target()
+        target = Job("", self.passes or PASSES, **target_of(self.llc), llvm=self.llvm)
         return replace(target, ir=read_input(path, target, self.clang))
 
 

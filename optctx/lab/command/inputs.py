@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import os
-import shlex
 import shutil
 import subprocess
 
 from optctx.compiling import Job, check_readable, why_passes_skip
-from optctx.errors import OptctxError, shown
+from optctx.errors import OptctxError
 from optctx.lab.command.console import complain
-from optctx.lab.program import SOURCES
+from optctx.lab.program import SOURCES, words_of
+from optctx.lab.repeat import Source, front_words
 
 BITCODE = (b"BC\xc0\xde", b"\xde\xc0\x17\x0b")  # bare, and in a wrapper
 _LONGEST = 300  # characters of a message of clang
@@ -59,16 +59,11 @@ def note_skipped(file: str, job: Job) -> None:
 
 def clang_words(clang: str) -> tuple[str, ...]:
     """The program, and its options. Raises OptctxError."""
-    try:
-        return tuple(shlex.split(clang)) or ("clang",)
-    except ValueError as error:
-        raise OptctxError(f"cannot use --clang {shown(clang)}: {error}") from None
+    return tuple(words_of("--clang", clang)) or ("clang",)
 
 
 def _compile(path: str, target: Job, clang: str) -> bytes:
     """Compile a source file to bitcode, without optimisation."""
-    from optctx.lab.repeat import Source, front_words
-
     words = clang_words(clang)
     if shutil.which(words[0]) is None:
         raise OptctxError(

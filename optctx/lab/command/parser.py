@@ -29,11 +29,6 @@ class Parser(argparse.ArgumentParser):
         )
         self.suggest_on_error = False  # by argparse of Python 3.15, in words of its own
 
-    @property
-    def arguments(self) -> list[argparse.Action]:
-        """The arguments, in order. argparse has no public list."""
-        return self._actions
-
     def error(self, message: str) -> NoReturn:
         """Raise OptctxError with argparse's message, or a better one."""
         if argument := _ARGUMENT.fullmatch(message):

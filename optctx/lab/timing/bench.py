@@ -10,7 +10,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, TypeVar, cast
 
 from optctx.children.death import End
 from optctx.children.messages import Limits
@@ -254,8 +254,7 @@ def run(
     if done.error:
         printed = " ".join(done.printed.split())[-_LAST:]
         return Timing("failed", f"{done.error}{': ' if printed else ''}{printed}")
-    value: Any = done.value
-    return value  # type: ignore[no-any-return]
+    return cast(R, done.value)
 
 
 def processor_model() -> str:

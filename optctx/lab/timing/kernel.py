@@ -181,13 +181,12 @@ def read_harness(_: object, file: str) -> Harness:
         own = {"file": file, "gives": "arguments" in told, "relative": relative, "absolute": absolute}
         return convert({**told, **own}, Harness)
     except ValueError as error:  # msgspec's, or of a tuple of another length
-        raise _unusable(file, str(error)) from None
+        raise unusable(file, str(error)) from None
 
 
 def run_harness(file: str) -> dict[str, Any]:
     """Run a harness; return its names. Raises OptctxError for what it raises."""
-    told: dict[str, Any] = _told(file, lambda: runpy.run_path(file, run_name="harness"))
-    return told
+    return dict(_told(file, lambda: runpy.run_path(file, run_name="harness")))
 
 
 def arguments_of(kernel: Kernel) -> list[Any]:
@@ -199,13 +198,8 @@ def arguments_of(kernel: Kernel) -> list[Any]:
     given: list[Any] = _told(file, lambda: list(told["arguments"]()))
     if len(given) != len(kernel.parameters):
         takes = counted(len(kernel.parameters), "argument")
-        raise _unusable(file, f"{kernel.signature} takes {takes}, and `arguments()` gives {len(given)}")
+        raise unusable(file, f"{kernel.signature} takes {takes}, and `arguments()` gives {len(given)}")
     return given
-
-
-def unfit(kernel: Kernel, place: int, problem: str) -> OptctxError:
-    """Say what is wrong with one of the arguments."""
-    return _unusable(kernel.harness.file, f"argument {place} of {kernel.signature}: {problem}")
 
 
 def _told(file: str, call: Callable[[], Any]) -> Any:
@@ -215,8 +209,9 @@ def _told(file: str, call: Callable[[], Any]) -> Any:
         lines = [each.lineno for each in traceback.extract_tb(error.__traceback__) if each.filename == file]
         line = error.lineno if isinstance(error, SyntaxError) else next(reversed(lines), None)
         where = f" in line {line}" if line else ""
-        raise _unusable(file, f"it raises {type(error).__name__}{where}: {error}") from None
+        raise unusable(file, f"it raises {type(error).__name__}{where}: {error}") from None
 
 
-def _unusable(file: str, problem: str) -> OptctxError:
+def unusable(file: str, problem: str) -> OptctxError:
+    """Say what is wrong with a harness."""
     return OptctxError(f"cannot use the harness {shown(file)}: {problem}")

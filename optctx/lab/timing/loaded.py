@@ -19,7 +19,7 @@ from statistics import median
 from typing import Any
 
 from optctx.errors import OptctxError, shown
-from optctx.lab.timing.kernel import NUMBERS, Kernel, arguments_of, unfit
+from optctx.lab.timing.kernel import NUMBERS, Kernel, arguments_of, unusable
 
 BASE, AGAIN = "base", "again"  # names of the base and of its second copy among objects
 _WORD = 8  # bytes of an argument or a returned value
@@ -121,8 +121,9 @@ class Loaded:
                 self._pass(place, kind.split()[0], given)
             except (TypeError, ValueError, OverflowError, struct.error) as error:
                 expected = "None or a writable, contiguous buffer" if kind == "ptr" else kind
-                words = f"expected {expected}, found {shown(given)} ({error})"
-                raise unfit(kernel, place + 1, words) from None
+                where = f"argument {place + 1} of {kernel.signature}"
+                words = f"{where}: expected {expected}, found {shown(given)} ({error})"
+                raise unusable(kernel.harness.file, words) from None
         self._contents = {place: each.raw for place, each in self._buffers.items()}
         self._jit = binding.create_lljit_compiler(use_jit_link=True)
         caller = binding.JITLibraryBuilder().add_ir(_caller(kernel))

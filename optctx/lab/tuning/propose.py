@@ -6,17 +6,15 @@ from collections.abc import Callable, Sequence
 
 from optctx import Option, registry
 from optctx.compiling import Job
-from optctx.compiling.facts import trusted
+from optctx.compiling.facts import INTEGER_RANGES, trusted
 from optctx.errors import OptctxError
 from optctx.lab.outcome import Limits
 from optctx.lab.rank import Effect, rank
 from optctx.lab.space import DEFAULT, Choices, Dimension
 from optctx.lab.trial import FIGURES, goal_named
 
-_NUMBERS = ("int", "uint", "int64", "uint64")
 _RANKED = ("size", "instructions")  # goals whose figures are the same each time
 _POWERS = tuple(str(1 << place) for place in range(11))  # 1 to 1024
-_TUNING = "tuning"  # the `Option.trust` of options that do no more than change the code
 _COMPILATIONS = 200  # of a ranking: the largest effects are found first
 
 
@@ -44,7 +42,7 @@ def propose(
     name = by.partition(":")[0]
     goal = goal_named(by if name in _RANKED else "size")
     options = registry(job.image).items()
-    tuning = [name for name, option in options if option.trust == _TUNING]
+    tuning = [name for name, option in options if option.trust == "tuning"]
     ranking = rank(
         job,
         by=f"{goal.name}:{goal.direction[:3]}",
@@ -67,7 +65,7 @@ def propose(
         option = registry(job.image)[effect.option]
         texts = [text for text in _texts(option, effect) if trusted(option.name, text, job.image)]
         if texts and len(dimensions) < count:
-            dimensions.append(Dimension(option.name, Choices((DEFAULT, *dict.fromkeys(texts)))))
+            dimensions.append(Dimension(option.name, Choices(tuple(dict.fromkeys([DEFAULT, *texts])))))
     if not dimensions:
         raise OptctxError(
             "there is nothing to propose: no option that this compilation reads changes its output"
@@ -80,5 +78,5 @@ def _texts(option: Option, effect: Effect) -> Sequence[str]:
         return ("true", "false")
     dead = {trial.options[effect.option] for trial in effect.trials if trial.state != "ok"}
     tried = [trial.options[effect.option] for trial in effect.trials]
-    more = option.choices if option.type == "enum" else _POWERS if option.type in _NUMBERS else ()
+    more = option.choices if option.type == "enum" else _POWERS if option.type in INTEGER_RANGES else ()
     return [text for text in (*more, *tried) if text not in dead]

@@ -7,7 +7,6 @@ who can write to it is trusted, as Optuna trusts it (SECURITY.md).
 from __future__ import annotations
 
 import contextlib
-import importlib
 import os
 import warnings
 from collections.abc import Callable, Mapping, Sequence
@@ -36,7 +35,7 @@ _SERVER = "://"  # in the address of a database
 def need_optuna() -> None:
     """Raise OptctxError, with what to install, where Optuna is not."""
     try:
-        importlib.import_module("optuna")
+        import optuna  # noqa: F401
     except ImportError:
         raise OptctxError("cannot search without Optuna: pip install 'optctx[tune]'") from None
 
@@ -208,5 +207,5 @@ def _distribution(values: Values) -> BaseDistribution:
     from optuna.distributions import CategoricalDistribution, IntDistribution
 
     if isinstance(values, Choices):
-        return CategoricalDistribution(values.texts)
-    return IntDistribution(values.low, values.last, log=values.log, step=values.step)
+        return CategoricalDistribution(values.each)
+    return IntDistribution(values.low, values.each[-1], log=values.log, step=values.step)

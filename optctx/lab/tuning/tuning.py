@@ -95,7 +95,7 @@ class Search:
             def after_trial(self, *given: Any) -> None:
                 """Stop nothing: only `Study.optimize` can be stopped."""
 
-        return Grid({each.name: list(each.values.each()) for each in space.dimensions}, seed=0)
+        return Grid({each.name: list(each.values.each) for each in space.dimensions}, seed=0)
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from optctx.compiling import FreshProcess, Job
 from optctx.errors import OptctxError, OptionValueError
 from optctx.lab.command.main import main
 from optctx.lab.rank import Effect, Ranking, rank, values_within_type
-from tests.support.ir_texts import COUNTED, SCALE, X86
+from tests.support.ir_texts import SCALE, X86
 
 KERNEL = (pathlib.Path(__file__).parents[3] / "examples" / "kernel.ll").read_text()
 JOB = Job(KERNEL, triple=X86)
@@ -133,18 +133,16 @@ def test_files_that_llvm_writes_are_gone(tmp_path: pathlib.Path, monkeypatch: py
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.usefixtures("attributes")
-def test_a_fresh_process_that_compiles_otherwise_is_an_error() -> None:
-    ir = COUNTED.replace("(ptr %out) {", '(ptr %out) "optctx"="-unroll-count=2" {')
-    with pytest.raises(OptctxError, match="inside a context this module compiles otherwise"):
-        rank(Job(ir, triple=X86), only=["unroll-count"])
-
-
 def test_what_cannot_be_tried_is_an_error() -> None:
     with pytest.raises(OptctxError, match="no option matches"):
         rank(SMALL, only=["no-such-*"])
     with pytest.raises(OptctxError, match="at most 10,000 values"):
         rank(SMALL, values=["unroll-count=1..99999"])
+    with (
+        OptionContext({"force-vector-width": 3}),
+        pytest.raises(OptctxError, match="cannot compile the base"),
+    ):
+        rank(SMALL, only=["unroll-count"])
 
 
 def test_llvms_parsers_take_the_values_that_are_guessed_as_far_as_types_tell() -> None:

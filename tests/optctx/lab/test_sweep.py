@@ -74,7 +74,7 @@ def test_a_fresh_process_that_differs_is_marked(monkeypatch: pytest.MonkeyPatch)
     class Differing(FreshProcess):
         def compile(self, job: Job, *, timeout: float | None = None) -> Result:
             failing = "-unroll-count=2" in job.options
-            return Result(error="no such luck") if failing else Result(code=b"another")
+            return Result(error="no such luck", end="failed") if failing else Result(code=b"another")
 
     monkeypatch.setattr(importlib.import_module("optctx.lab.experiment"), "FreshProcess", Differing)
     rows = sweep(JOB, ["unroll-count=1,2"], verify=True)

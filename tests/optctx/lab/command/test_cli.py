@@ -16,9 +16,10 @@ import pytest
 
 import optctx
 from optctx import OptionContext
+from optctx.compiling import Job
 from optctx.lab.command.groups import Base, Input
 from optctx.lab.command.main import COMMANDS, main, make_parser
-from optctx.lab.llc import tool_target
+from optctx.lab.repeat import target_of, tool_target
 from tests.support.alone import alone
 from tests.support.ir_texts import COUNTED, UNROLL, X86
 from tests.support.processes import output_of
@@ -100,7 +101,7 @@ def test_options_of_a_file_count_below_those_of_the_command_line(
 def test_a_target_is_read_as_llc_takes_it() -> None:
     words = [f"-mtriple={X86}", "-mcpu=haswell", "-mattr=+avx,-fma"]
     words += ["-relocation-model=dynamic-no-pic", "-code-model=large"]
-    target = Input(llc=" ".join([*words, "-O0"])).target()
+    target = Job("", **target_of(" ".join([*words, "-O0"])))
     assert (tool_target(target), target.opt_level) == (words, 0)
 
 
@@ -119,10 +120,10 @@ def test_of_what_llvm_prints_the_most_frequent_lines_are_said(
 
 def test_the_command_line_has_at_most_25_flags() -> None:
     _, commands = make_parser()
-    arguments = [each for command in commands.choices.values() for each in command.arguments]
+    arguments = [each for command in commands.choices.values() for each in command._actions]
     forms = {flag for each in arguments for flag in each.option_strings if flag.startswith("--")}
     for name, command in commands.choices.items():
-        own = [each for each in command.arguments if "--help" not in each.option_strings]
+        own = [each for each in command._actions if "--help" not in each.option_strings]
         assert len(own) <= 18, (name, [each.dest for each in own])
     assert len(forms - {"--help"}) <= 25, sorted(forms)
 

@@ -20,8 +20,9 @@ from optctx.compiling import FreshProcess, Job, Result
 from optctx.errors import OptctxError
 from optctx.lab.experiment import compile_one, make_plan
 from optctx.lab.outcome import Limits
+from optctx.lab.space import parse_space
 from optctx.lab.sweep import sweep
-from optctx.lab.tuning import Search, parse_space
+from optctx.lab.tuning import Search
 from optctx.process import all_arguments
 from tests.support.endless import LIST, endless
 from tests.support.processes import too_long
@@ -108,7 +109,7 @@ def test_of_three_compilations_the_fastest_or_one_without_output_counts(
     plan = replace(make_plan(JOB, Limits()), repeats=3)
     for last, expected in (
         (Result(seconds=2.0), (1.0, "")),
-        (Result(error="no", seconds=9.0), (0.0, "no")),
+        (Result(error="no", seconds=9.0, end="failed"), (0.0, "no")),
     ):
         given = iter([Result(seconds=3.0), Result(seconds=1.0), last])
         monkeypatch.setattr("optctx.lab.experiment.compile_unchecked", lambda job, given=given: next(given))

@@ -13,10 +13,10 @@ from optctx.compiling import FreshProcess, Job
 from optctx.errors import Interrupted, OptctxError
 from optctx.lab.experiment import Experiment
 from optctx.lab.outcome import Answer
-from optctx.lab.space import Dimension
+from optctx.lab.space import Dimension, parse_space
 from optctx.lab.timing import Interval, Measurement, Timing
 from optctx.lab.trial import Trial
-from optctx.lab.tuning import Command, RunTime, parse_space, propose
+from optctx.lab.tuning import Command, RunTime, propose
 from optctx.lab.tuning.objectives import found
 from optctx.lab.tuning.tuning import _Run
 from tests.support.tuning_cases import (
@@ -144,9 +144,15 @@ def test_what_a_command_measures_is_minimised_by_measuring(fresh: FreshProcess) 
 
 
 def test_a_proposed_space_has_what_makes_the_output_better(fresh: FreshProcess) -> None:
-    """In fresh processes, too; and options that are not for tuning are not tried."""
-    dimensions = propose(JOB, 2, trials=40)
-    assert len(dimensions) == 2
+    """In fresh processes, too; and options that are not for tuning are not tried.
+
+    A choice that is called "default" is in a grid once.
+    """
+    dimensions = propose(JOB, 30, trials=40)
+    assert len(propose(JOB, 2, trials=10)) == 2
+    values = {each.name: each.values.each for each in dimensions}
+    assert {"1", "16", "1024"} <= {*values["unroll-count"]}
+    assert values["misched"] == ("default", "converge")
     assert {registry()[each.name].trust for each in dimensions} == {"tuning"}
     assert min(_sizes(fresh, dimensions[0], JOB)) < len(fresh.compile(JOB).code)
     with pytest.raises(OptctxError, match="there is nothing to propose"):
@@ -155,6 +161,6 @@ def test_a_proposed_space_has_what_makes_the_output_better(fresh: FreshProcess) 
 
 def _sizes(fresh: FreshProcess, dimension: Dimension, job: Job) -> list[int]:
     """Of the object with each value, of those that compile."""
-    texts = [text for text in dimension.values.ends if text != "default"]
+    texts = [text for text in map(str, dimension.values.each) if text != "default"]
     jobs = [replace(job, options=(f"-{dimension.name}={text}",)) for text in texts]
     return [len(done.code) for done in map(fresh.compile, jobs) if done.error is None]

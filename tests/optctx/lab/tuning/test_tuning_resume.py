@@ -21,8 +21,9 @@ from optuna.trial import TrialState
 from optctx.compiling import Job
 from optctx.errors import EndedEarlyError, Interrupted, OptctxError
 from optctx.lab.command.main import main
+from optctx.lab.space import parse_space
 from optctx.lab.trial import Trial
-from optctx.lab.tuning import RunTime, Tuned, parse_space
+from optctx.lab.tuning import RunTime, Tuned
 from optctx.lab.tuning.objectives import found
 from optctx.lab.tuning.studies import Study
 from optctx.lab.tuning.tuning import _Run
