@@ -160,8 +160,23 @@ bool Option::addOccurrence(unsigned position, StringRef name, StringRef value, b
 template <class T>
 struct OptionValue {
     virtual ~OptionValue() = default;
+    void take(const T& given) {
+        value = given;
+        valid = true;
+    }
+    void give(T& to) const { to = value; }
+
+private:
     T value{};
     bool valid = false;
+};
+// Of a class other than a string there is no default.
+struct NoOptionValue {
+    virtual ~NoOptionValue() = default;
+    template <class T>
+    void take(const T&) {}
+    template <class T>
+    void give(T&) const {}
 };
 
 template <class T>
@@ -195,10 +210,7 @@ bool parser<Text>::parse(StringRef text, Text& value) const {
 template <class T, bool External = false, class Parser = parser<T>>
 class opt : public Option {
 public:
-    opt(const char* name, T value) : Option(name), value_(value) {
-        default_.value = value;
-        default_.valid = true;
-    }
+    opt(const char* name, T value) : Option(name), value_(value) { default_.take(value); }
     operator const T&() const { return value_; }
     [[gnu::noinline]] void call(void (*function)(const T&)) { callback_ = function; }
 
@@ -215,16 +227,13 @@ private:
         callback_(value);
         return false;
     }
-    void setDefault() override { value_ = default_.value; }
+    void setDefault() override { default_.give(value_); }
 };
 
 template <class T, class Parser>
 class opt<T, true, Parser> : public Option {
 public:
-    opt(const char* name, T& variable) : Option(name), location_(&variable) {
-        default_.value = variable;
-        default_.valid = true;
-    }
+    opt(const char* name, T& variable) : Option(name), location_(&variable) { default_.take(variable); }
 
 private:
     T* location_;
@@ -239,7 +248,7 @@ private:
         callback_(value);
         return false;
     }
-    void setDefault() override { *location_ = default_.value; }
+    void setDefault() override { default_.give(*location_); }
 };
 
 template <class T, class Storage = bool, class Parser = parser<T>>
@@ -401,6 +410,8 @@ struct PassRemarksOpt {
 };
 }  // namespace
 template <>
+struct cl::OptionValue<PassRemarksOpt> : cl::NoOptionValue {};
+template <>
 bool cl::opt<PassRemarksOpt, true, cl::parser<Text>>::handleOccurrence(unsigned, StringRef, StringRef text) {
     location_->pattern = std::make_shared<Text>(text.data, text.size);
     return false;
@@ -467,6 +478,8 @@ bool isCurrentDebugType(const char* name LEVEL);
 namespace {
 struct DebugOnlyOpt {};
 }  // namespace
+template <>
+struct cl::OptionValue<DebugOnlyOpt> : cl::NoOptionValue {};
 template <>
 bool cl::opt<DebugOnlyOpt, true, cl::parser<Text>>::handleOccurrence(unsigned, StringRef, StringRef text) {
     DebugFlag = true;
