@@ -45,6 +45,12 @@ def _remove_kept() -> None:
         shutil.rmtree(_KEPT, ignore_errors=True)
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    """Of a cycle, a free-threaded collector may end a socket or a Popen before what would close it."""
+    if FREE_THREADED:
+        config.addinivalue_line("filterwarnings", "ignore:(unclosed|subprocess) :ResourceWarning")
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Skip what has no wheel for a free-threaded Python."""
     if FREE_THREADED:
