@@ -1,4 +1,4 @@
-"""What a command prints: text for people through one escape, JSON for programs, and what LLVM has printed.
+"""What a command prints: text for people through one escape, data for programs, and what LLVM has printed.
 
 `say`, `show` and `complain` keep what a module says on one line that does nothing to a terminal. What
 LLVM prints on the descriptor of standard error comes at the end, as complaints.
@@ -7,6 +7,7 @@ LLVM prints on the descriptor of standard error comes at the end, as complaints.
 from __future__ import annotations
 
 import contextlib
+import csv
 import io
 import json
 import os
@@ -26,6 +27,7 @@ from optctx.errors import EndedEarlyError, Interrupted
 from optctx.lab.tables import Table
 from optctx.wording import counted, printable
 
+_LIST = (list, tuple)
 _WIDE = 1000  # characters; tables are no wider than they need to be
 _LONGEST = 4000  # characters of an error
 _LINES = 20  # of LLVM that are repeated
@@ -77,10 +79,35 @@ def show(table: Table) -> None:
 
 
 def printed(form: str, data: Callable[[], object]) -> bool:
-    """Print a result for programs if `form` is "json", and say whether it is. JSON is ASCII."""
+    """Print a result for programs, in ASCII, if `form` is "json" or "csv", and say whether it is."""
     if form == "json":
         sys.stdout.write(json.dumps(msgspec.to_builtins(data()), indent=2) + "\n")
-    return form == "json"
+    elif form == "csv":
+        _print_csv(msgspec.to_builtins(data()))
+    return form != "table"
+
+
+def _print_csv(data: Any) -> None:
+    """Print a line for each entry of the list that the data are, or have, or one for all of them."""
+    lists = [
+        each for each in (data.values() if isinstance(data, dict) else [data]) if isinstance(each, _LIST)
+    ]
+    entries = next((each for each in lists if each and all(isinstance(row, dict) for row in each)), [data])
+    rows = [dict(_cells("", entry)) for entry in entries if entry]
+    columns = dict.fromkeys(name for row in rows for name in row)
+    writer = csv.DictWriter(sys.stdout, [*columns], lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+
+
+def _cells(name: str, value: Any) -> Iterator[tuple[str, str]]:
+    """Yield the columns of a value: of an object one for each field, "attributes.size"; a list is JSON."""
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            yield from _cells(f"{name}.{key}" if name else key, inner)
+    else:
+        text = value if isinstance(value, str) else "" if value is None else json.dumps(value)
+        yield name, text.encode("ascii", "backslashreplace").decode()
 
 
 def complain(text: str) -> None:

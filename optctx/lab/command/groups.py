@@ -113,4 +113,4 @@ class Out:
     """How a result is printed."""
 
     title: ClassVar[str] = "output"
-    format: str = setting("table", "how to print (%(default)s)", choices=("table", "json"))
+    format: str = setting("table", "how to print (%(default)s)", choices=("table", "json", "csv"))

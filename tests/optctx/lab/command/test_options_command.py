@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import pathlib
 import re
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -40,6 +43,41 @@ CHANGES: list[tuple[str, Any, str, str]] = [
     ("choices", {"a": "", "b": ""}, "", "a; b"),
     ("read_by", ("f(int)",), "llvm::computeUnrollCount", "f"),
 ]
+
+
+@pytest.mark.parametrize(
+    ("words", "rows"),
+    [
+        (["options", "unroll-*"], lambda data: data["options"]),
+        (["options", "unroll-count", "--against"], lambda data: data["changes"]),
+        (["sweep", "examples/kernel.ll", "--try", "unroll-count=1,2"], list),
+    ],
+)
+def test_csv_has_a_line_for_each_entry_and_a_column_for_each_field(
+    words: list[str],
+    rows: Callable[[Any], list[dict[str, Any]]],
+    taken: Facts,
+    tmp_path: pathlib.Path,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    def out(form: str) -> str:
+        assert main([*words, "--format", form]) == 0
+        return capfd.readouterr().out
+
+    if words[-1] == "--against":
+        words.append(str(tmp_path / "old.json"))
+        pathlib.Path(words[-1]).write_bytes(msgspec.json.encode(changed(taken, default=7)))
+    wanted, (head, *lines) = rows(json.loads(out("json"))), csv.reader(io.StringIO(out("csv")))
+    assert len(lines) == len(wanted) > 0
+    for line, row in zip(lines, wanted, strict=True):
+        cells = dict(zip(head, line, strict=True))
+        for name, value in row.items():
+            if isinstance(value, dict):
+                assert {key: cells[f"{name}.{key}"] for key in value} == {
+                    key: str(value[key]) for key in value
+                }
+            elif name != "seconds":
+                assert cells[name] == {str: value, type(None): ""}.get(type(value), json.dumps(value)), name
 
 
 def test_each_kind_of_change_is_shown_by_name(
