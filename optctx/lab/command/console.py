@@ -15,17 +15,18 @@ import sys
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 import msgspec
-from rich.console import Console
-from rich.progress import MofNCompleteColumn, Progress
-from rich.text import Text
 
 from optctx.children.death import printed_to
 from optctx.errors import EndedEarlyError, Interrupted
-from optctx.lab.tables import Table
 from optctx.wording import counted, printable
+
+if TYPE_CHECKING:  # neither `--version` nor an error waits for them
+    from rich.console import Console
+
+    from optctx.lab.tables import Table
 
 _LIST = (list, tuple)
 _WIDE = 1000  # characters; tables are no wider than they need to be
@@ -134,6 +135,8 @@ def progress_bar(what: str = "compiling") -> Iterator[Callable[[int | None], Non
     if not console.is_terminal:
         yield lambda total: None
         return
+    from rich.progress import MofNCompleteColumn, Progress
+
     with Progress(
         *Progress.get_default_columns(),
         MofNCompleteColumn(),
@@ -153,6 +156,8 @@ def status() -> Iterator[Any]:
     if not console.is_terminal:
         yield lambda text: None
         return
+    from rich.text import Text
+
     with console.status("") as shown:
         yield lambda text: shown.update(Text(printable(text)))
 
@@ -171,6 +176,8 @@ def partly(show: Callable[[Any], str]) -> Iterator[None]:
 
 
 def _console(stream: TextIO, **more: Any) -> Console:
+    from rich.console import Console
+
     return Console(file=stream, markup=False, emoji=False, highlight=False, **more)
 
 
