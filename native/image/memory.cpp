@@ -25,6 +25,15 @@ void check_size(std::uintptr_t address, std::size_t size, std::size_t most, cons
                      std::to_string(size) + " bytes");
 }
 
+// Copies the bytes if they lie in one of the spans.
+bool copied(std::span<const Span> safe, std::uintptr_t address, void* to, std::size_t size) {
+    const bool is_safe = std::ranges::any_of(safe, [=](const Span& span) {
+        return address - span.begin <= span.size && size <= span.size - (address - span.begin);
+    });
+    if (is_safe) std::memcpy(to, reinterpret_cast<const void*>(address), size);
+    return is_safe;
+}
+
 }  // namespace
 
 bool is_utf8(std::string_view text) noexcept {
@@ -53,17 +62,12 @@ void load_bytes(std::uintptr_t address, void* to, std::size_t size, const char* 
     if (!os::read_checked(address, to, size)) throw unreadable(address, what);
 }
 
-std::vector<std::uint8_t> load_bytes(std::uintptr_t address, std::size_t size, const char* what) {
+std::vector<std::uint8_t> load_bytes(std::uintptr_t address, std::size_t size, const char* what,
+                                     std::span<const Span> safe) {
     check_size(address, size, most_bytes, what, "size");
     std::vector<std::uint8_t> bytes(size);
-    load_bytes(address, bytes.data(), size, what);
+    if (!copied(safe, address, bytes.data(), size)) load_bytes(address, bytes.data(), size, what);
     return bytes;
-}
-
-bool Snapshot::is_safe(std::uintptr_t address, std::size_t size) const noexcept {
-    return std::ranges::any_of(safe_, [=](const Span& span) {
-        return address - span.begin <= span.size && size <= span.size - (address - span.begin);
-    });
 }
 
 const std::uint8_t* Snapshot::page_at(std::uintptr_t begin) {
@@ -80,10 +84,7 @@ const std::uint8_t* Snapshot::page_at(std::uintptr_t begin) {
 }
 
 void Snapshot::load_bytes(std::uintptr_t address, void* to, std::size_t size, const char* what) {
-    if (is_safe(address, size)) {
-        std::memcpy(to, reinterpret_cast<const void*>(address), size);
-        return;
-    }
+    if (copied(safe_, address, to, size)) return;
     auto* out = static_cast<std::uint8_t*>(to);
     for (std::size_t done = 0; done < size;) {
         const std::uintptr_t at = address + done;

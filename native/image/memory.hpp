@@ -29,7 +29,9 @@ bool is_utf8(std::string_view text) noexcept;
 
 // Throws Misfit if any byte cannot be read; its message calls the bytes `what`.
 void load_bytes(std::uintptr_t address, void* to, std::size_t size, const char* what);
-std::vector<std::uint8_t> load_bytes(std::uintptr_t address, std::size_t size, const char* what);
+// Reads in place what lies in one of the spans, which cannot fault. Throws Misfit for too many bytes, too.
+std::vector<std::uint8_t> load_bytes(std::uintptr_t address, std::size_t size, const char* what,
+                                     std::span<const Span> safe = {});
 
 // Reads in place what lies in a span that cannot fault, and each page elsewhere once, of which it keeps the copy. For
 // thousands of small objects that lie close together.
@@ -50,7 +52,6 @@ public:
     std::string load_text(std::uintptr_t address, std::size_t size, const char* what, std::size_t most = longest_text);
 
 private:
-    bool is_safe(std::uintptr_t address, std::size_t size) const noexcept;
     const std::uint8_t* page_at(std::uintptr_t begin);  // nullptr if it cannot be read
 
     std::span<const Span> safe_;

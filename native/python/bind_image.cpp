@@ -177,9 +177,7 @@ void add_image(nb::module_& m) {
         .def(
             "load",
             [](const image::Library& l, std::uintptr_t address, std::size_t size, const char* what) {
-                std::vector<std::uint8_t> bytes(std::min(size, image::most_bytes));
-                image::Snapshot(l.mapped()).load_bytes(address, bytes.data(), bytes.size(), what);
-                return to_bytes(bytes);
+                return to_bytes(image::load_bytes(address, size, what, l.mapped()));
             },
             "address"_a, "size"_a, "what"_a,
             "As `read_checked`, without asking the system for what the library itself has mapped.")
