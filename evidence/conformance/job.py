@@ -16,7 +16,7 @@ from llvmlite import binding
 
 from evidence.conformance.library import compile_by_llvm_c, library
 from optctx import emit_assembly, emit_object, run_passes
-from optctx.errors import OptctxError
+from optctx.errors import OptctxError, ProcessWideOptionError
 from optctx.hosts.llvmlite.compiling import native_api
 from tests.support.audit import Access
 
@@ -109,10 +109,17 @@ def compile_job(job: Job, *, machines: Machines | None = None) -> Outcome:
     """
     try:
         data = _compile(job, machines or make_machine)
+    except ProcessWideOptionError as error:
+        return refusal(error)
     except OptctxError as error:
         words = str(error)
         return Outcome("error", digest(words.encode()), text=words)
     return Outcome("output", digest(data))
+
+
+def refusal(error: ProcessWideOptionError) -> Outcome:
+    """What optctx does not scope, by name."""
+    return Outcome("refused", text=f"{error.name}: {error.reason}")
 
 
 def _compile(job: Job, machines: Machines) -> bytes:

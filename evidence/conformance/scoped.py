@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple, NoReturn
 
 from evidence.conformance import fresh
-from evidence.conformance.job import Job, Machines, Outcome, SharedMachines, compile_job
+from evidence.conformance.job import Job, Machines, Outcome, SharedMachines, compile_job, refusal
 from evidence.conformance.library import judged_image
 from evidence.conformance.spoil import spoil
 from optctx import OptionContext, ProcessWideOptionError
@@ -69,7 +69,7 @@ def scoped_outcome(job: Job, mode: Mode, machines: Machines | None) -> Outcome:
     try:
         context = OptionContext.from_args(list(job.options), base="defaults", image=judged_image())
     except ProcessWideOptionError as error:
-        return Outcome("refused", text=f"{error.name}: {error.reason}")
+        return refusal(error)
     except OptionValueError as error:
         return Outcome("rejected", text=str(error))
     if mode.audit:

@@ -33,6 +33,7 @@ FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "LLVMDisposeErrorMessage": (None, (c_void_p,)),
     "LLVMGetDefaultTargetTriple": (_TEXT, ()),
     "LLVMGetTargetFromTriple": (c_int, (c_char_p, _OUT, _OUT)),
+    "LLVMGetTargetName": (c_char_p, (c_void_p,)),
     "LLVMCreateTargetMachine": (c_void_p, (c_void_p, c_char_p, c_char_p, c_char_p, c_int, c_int, c_int)),
     "LLVMDisposeTargetMachine": (None, (c_void_p,)),
     "LLVMTargetMachineEmitToMemoryBuffer": (c_int, (c_void_p, c_void_p, c_int, _OUT, _OUT)),

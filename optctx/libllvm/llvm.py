@@ -20,6 +20,7 @@ from optctx.errors import (
     OptctxError,
     OptionValueError,
     PassPipelineError,
+    ProcessWideOptionError,
     UnsupportedImageError,
     clipped,
     shown,
@@ -40,6 +41,8 @@ from optctx.values.texts import Texts, check_occurrence, has_text
 _SEVERITIES = ("error", "warning", "remark", "note")
 _RELOCS = {"default": 0, "static": 1, "pic": 2, "dynamicnopic": 3}
 _CODE_MODELS = {"default": 0, "jitdefault": 1, "tiny": 2, "small": 3, "kernel": 4, "medium": 5, "large": 6}
+# Making a machine of the target sets the option, unless it has occurred (R600TargetMachine's constructor).
+_SET_BY_TARGETS = {"r600": "amdgpu-function-calls"}
 _OF_FUNCTION = (1 << 32) - 1  # the place of attributes
 _RETURN_STATUS = 2  # what LLVM's verifier does about a broken module
 
@@ -305,7 +308,8 @@ class LibLLVM:
             reloc: "pic", "static", "dynamicnopic" or "default".
             code_model: "default", "jitdefault", "tiny", "small", "kernel", "medium" or "large".
 
-        Raises OptctxError for a triple that this LLVM has no target for, or another bad argument.
+        Raises OptctxError for a triple that this LLVM has no target for, or another bad argument;
+        ProcessWideOptionError for a target whose machines would change the values of every context.
         """
         c, target, words = self._c, c_void_p(), c_void_p()
         name = _encoded("the triple", triple) or self._taken(c.LLVMGetDefaultTargetTriple()).encode()
@@ -316,6 +320,8 @@ class LibLLVM:
             raise OptctxError(f"cannot make a target machine: LLVM says: {self._taken(words.value, ' ')}")
         with self._in_scope_of_task():
             engine = self._attached()
+            if engine is not None:
+                _check_set(engine, c.LLVMGetTargetName(target).decode(), triple)
             values = None if engine is None else _native.values_here(engine.index)[0]
             machine = c.LLVMCreateTargetMachine(target, name, *texts, level, *models)
             if not machine:
@@ -457,6 +463,19 @@ def _chosen(what: str, value: Any, choices: dict[Any, int]) -> int:
             f"expected {what} to be one of {', '.join(map(repr, choices))}, found {shown(value)}"
         )
     return choices[value]
+
+
+def _check_set(engine: Engine, target: str, triple: str) -> None:
+    """Refuse a machine whose making sets an option that no context has a value of its own of."""
+    name = _SET_BY_TARGETS.get(target, "")
+    option = engine.options.get(name)
+    if option is not None and option.scope == "process":
+        raise ProcessWideOptionError(
+            f"cannot make a target machine for {shown(triple)}: making it sets {name!r}, for every thread "
+            f"and context: {option.reason}; compile for this target in a process of its own (FreshProcess)",
+            name,
+            option.reason,
+        )
 
 
 def _check_unscoped(option: RegisteredOption, name: str, texts: Texts) -> None:

@@ -7,7 +7,13 @@ from functools import partial
 
 import pytest
 
-from optctx import ContextMismatchError, OptionContext, UnsupportedImageError, libllvm
+from optctx import (
+    ContextMismatchError,
+    OptionContext,
+    ProcessWideOptionError,
+    UnsupportedImageError,
+    libllvm,
+)
 from optctx.compiling import FreshProcess, Job
 from optctx.engine.attach import attach
 from optctx.libllvm import TargetMachine
@@ -88,3 +94,22 @@ def test_a_machine_whose_data_layout_would_differ_is_refused(library: str) -> No
         assert "p3:32:32" in layout(make())
     assert "p3:32:32" not in layout(machine)
     assert "p3:32:32" not in layout(older)
+
+
+@forked
+def test_a_machine_that_would_change_the_values_of_every_context_is_refused(
+    library: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As for R600 in Debian's LLVM 22, which has no symbols; here by other names."""
+    from optctx.libllvm import llvm as module
+
+    monkeypatch.setattr(module, "_SET_BY_TARGETS", {"nvptx64": "time-passes", "x86-64": "unroll-count"})
+    llvm = libllvm.open(library)
+    llvm.target_machine("nvptx64-nvidia-cuda")
+    with OptionContext(unroll_count=2, image=llvm.image):
+        llvm.target_machine("x86_64-pc-linux-gnu")
+        with pytest.raises(
+            ProcessWideOptionError, match=r"nvptx64-nvidia-cuda': making it sets 'time-passes', for every"
+        ) as caught:
+            llvm.target_machine("nvptx64-nvidia-cuda")
+    assert caught.value.name == "time-passes"
