@@ -46,6 +46,7 @@ def _link(library: pathlib.Path, words: Sequence[str]) -> None:
     flags, components = ([word for word in words if word.startswith("-") is given] for given in (True, False))
     config = partial(output_of, CONFIG, "--link-static")
     archives, others = config("--libfiles", *components).split(), config("--system-libs", *components).split()
+    others = [word.replace("-lzstd", "-l:libzstd.so.1") for word in others]  # llvm-19-dev has no libzstd-dev
     whole = ("-Wl,--whole-archive", *archives, "-Wl,--no-whole-archive")
     made = library.with_suffix(".made")
     subprocess.run(["g++", "-shared", *flags, "-o", made, *whole, *others], check=True)
