@@ -113,10 +113,14 @@ std::shared_ptr<const SymbolIndex::Addresses> SymbolIndex::addresses() const {
         take(1, unnamed);
         take(added, count());
         for (Numbers* numbers : {&made->functions, &made->objects}) {
-            numbers->shrink_to_fit();
-            std::stable_sort(numbers->begin(), numbers->end(), [this](std::uint32_t a, std::uint32_t b) {
-                return entry(a).st_value < entry(b).st_value;
-            });
+            std::vector<std::pair<Elf64_Addr, std::size_t>> order;  // an address, and where it is among the numbers
+            order.reserve(numbers->size());
+            for (const std::uint32_t number : *numbers) order.emplace_back(entry(number).st_value, order.size());
+            std::ranges::sort(order);
+            Numbers sorted;
+            sorted.reserve(order.size());
+            for (const auto& [address, at] : order) sorted.push_back((*numbers)[at]);
+            *numbers = std::move(sorted);
         }
         addresses_ = std::move(made);
     }

@@ -179,7 +179,7 @@ class CapstoneDecoder:
             mnemonic,
             branches=False,
             known=True,
-            registers={_GENERAL[register] for register in named if register in _GENERAL}
+            registers=frozenset(_GENERAL[register] for register in named if register in _GENERAL)
             | implicit_registers(mnemonic, len(operands), size),
             first=_GENERAL.get(named[0]) if at else None,
             first_bytes=operands[0].size if at else 0,

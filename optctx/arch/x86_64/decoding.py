@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Set as AbstractSet
 from typing import NamedTuple
 
 LONGEST = 15  # bytes of an x86 instruction
@@ -23,7 +22,7 @@ class Reference(NamedTuple):
     mnemonic: str  # as in Intel's manual, in lower case
     branches: bool  # may continue elsewhere than with the next instruction
     known: bool  # the decoder is sure of all fields
-    registers: AbstractSet[int] = frozenset()  # read or written, explicitly or implicitly
+    registers: frozenset[int] = frozenset()  # read or written, explicitly or implicitly
     first: int | None = None  # the first operand, if it is a register
     first_bytes: int = 0  # the size of that operand
     memory_accesses: int = 0  # operands in memory that it reads or writes

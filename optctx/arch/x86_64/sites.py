@@ -12,7 +12,7 @@ import enum
 import struct
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from optctx._native import (
     FunctionReferences,
@@ -44,33 +44,23 @@ class Tactic(enum.IntEnum):
 
 _DISPLACEMENT = struct.Struct("<i")
 _ZERO = bytes(_DISPLACEMENT.size)
+_SAMPLE = 0x12345678  # a displacement that no part of an instruction equals by chance
 
 
-def _check_rewrite(site: Site, before: bytes, function: str) -> None:
-    """Decode what will run instead of the instruction. It must be the same one, on the intended memory.
+@lru_cache(4096)
+def _wrong_rewrite(head: bytes, tail: bytes, scratch: int) -> str:
+    """Decode what will run instead of such an instruction; say what is wrong with it.
 
-    Raises UnsupportedImageError if it is not.
+    It must be the same one, on the memory at a displacement from the scratch register. `head` and `tail`:
+    around the displacement, which is what instructions of one form differ in.
     """
-    code = rewrite(before, site.operand_at, site.scratch, site.offset)
-    at = site.operand_at + 1
-    same = len(before) == len(code) and _DISPLACEMENT.unpack_from(code, at) == (site.offset,)
-    if same:  # the displacements are right; without them only a few hundred instructions differ
-        old, new = before[:at] + _ZERO + before[at + 4 :], code[:at] + _ZERO + code[at + 4 :]
-        difference = _difference(old, new, site.scratch)
-    else:
-        difference = decoder().difference(before, code, site.address, site.scratch, site.offset)
-    if difference:
-        raise UnsupportedImageError(
-            f"the instruction {before.hex()} at {site.address:#x} in {function} "
-            f"could not be rewritten: {code.hex()} {difference}"
-        )
+    before = head + _ZERO + tail
+    code = rewrite(before, len(head) - 1, scratch, _SAMPLE)
+    difference = decoder().difference(before, code, 0, scratch, _SAMPLE)
+    return difference and f"{code.hex()} {difference}"
 
 
-@lru_cache(1024)
-def _difference(old: bytes, new: bytes, base: int) -> str:
-    return decoder().difference(old, new, 0, base, 0)
-
-
+_TOO_FAR = "reaches past the storage"
 _JUMP_SIZE = 5  # bytes of jmp rel32
 # rsp (4) and r12 (12) as a base need a SIB byte, which would make the instruction longer.
 _NEEDS_SIB = {4, 12}
@@ -120,11 +110,14 @@ def _judged(
             if region is None:
                 continue
             outcome = judge(reference, region, name, number)
-            if isinstance(outcome, Site):
-                _check_rewrite(outcome, reference.code, name)
-                yield outcome
-            else:
+            if isinstance(outcome, SiteRefusal):
                 refusals.append(outcome)
+                continue
+            code, after = reference.code, reference.modrm_at + 1
+            if wrong := _wrong_rewrite(code[:after], code[after + 4 :], outcome.scratch):
+                place = f"the instruction {code.hex()} at {reference.address:#x} in {name}"
+                raise UnsupportedImageError(f"{place} could not be rewritten: {wrong}")
+            yield outcome
 
 
 def _unknown_code(image: Library, places: Iterable[int], regions: _Regions) -> Iterator[SiteRefusal]:
@@ -207,6 +200,18 @@ def references_at(places: Sequence[int], code: bytes, begin: int, by: CapstoneDe
             yield reference
 
 
+class _Way(NamedTuple):
+    """How the instructions of one form are redirected, unless they reach past the storage."""
+
+    tactic: Tactic
+    scratch: int
+    writes: bool
+    takes_address: bool
+    reads: bool
+    memory_bytes: int  # that must be in the storage
+    alignment: int  # that the storage must have
+
+
 def judge(
     reference: Reference, region: tuple[int, int], function: str, number: int = 0
 ) -> Site | SiteRefusal:
@@ -214,51 +219,48 @@ def judge(
 
     `function` and `number`: the name and the number of the symbol of its function.
     """
+    address, code, modrm_at, target = reference[:4]
     begin, size = region
-    code, offset = reference.code, reference.target - begin
+    way, offset = _way(len(code), code[:2], reference[4:]), target - begin
+    if isinstance(way, str):
+        reason = way
+    elif offset + way.memory_bytes > size:
+        reason = _TOO_FAR
+    elif way.alignment > _VECTOR or begin % way.alignment:  # copies are aligned to 16 bytes where it is
+        reason = "may need storage that is aligned as LLVM's own is"
+    else:
+        return Site(address, begin, offset, number, len(code), *way[:2], modrm_at, *way[2:5])
+    return SiteRefusal(address, begin, function, code, reason)
 
-    def refuse(reason: str) -> SiteRefusal:
-        return SiteRefusal(reference.address, begin, function, code, reason)
 
-    def site(tactic: Tactic, scratch: int, writes: bool, takes_address: bool, reads: bool) -> Site:
-        return Site(
-            reference.address,
-            begin,
-            offset,
-            number,
-            len(code),
-            tactic,
-            scratch,
-            reference.modrm_at,
-            writes,
-            takes_address,
-            reads,
-        )
+@lru_cache(4096)
+def _way(size: int, start: bytes, facts: tuple[Any, ...]) -> _Way | str:
+    """Return how instructions of `size` bytes with these first ones can be redirected, or why they cannot.
 
-    if reference.branches:
-        if len(code) != len(_CALL_THROUGH_MEMORY) + 4 or code[:1] != _CALL_THROUGH_MEMORY[:1]:
-            return refuse("a branch of another kind than call or jmp through memory")
-        return site(Tactic.CALL, _R11, False, False, True)
-    if len(code) < _JUMP_SIZE:
-        return refuse("shorter than a jump")
-    if not reference.known:
-        return refuse("not known well enough by the decoder")
-    if _RSP in reference.registers:
-        return refuse("uses the stack pointer")
-    takes_address = reference.mnemonic == "lea"
-    if not takes_address and (reference.memory_accesses != 1 or offset + reference.memory_bytes > size):
-        return refuse("reaches past the storage")
-    aligned = reference.memory_bytes == _VECTOR and begin % _VECTOR == 0  # as every copy of it is
-    vector = reference.memory_bytes >= _VECTOR and _is_aligned(reference.mnemonic)
-    if not takes_address and vector and not aligned:
-        return refuse("may need storage that is aligned as LLVM's own is")
-    scratch = _destination(reference)
-    tactic = Tactic.DESTINATION
+    `facts`: the fields of a Reference from `memory_bytes` on.
+    """
+    of = Reference(0, start, 0, 0, *facts)
+    if of.branches:
+        if size != len(_CALL_THROUGH_MEMORY) + 4 or start[:1] != _CALL_THROUGH_MEMORY[:1]:
+            return "a branch of another kind than call or jmp through memory"
+        return _Way(Tactic.CALL, _R11, False, False, True, 0, 1)
+    if size < _JUMP_SIZE:
+        return "shorter than a jump"
+    if not of.known:
+        return "not known well enough by the decoder"
+    if _RSP in of.registers:
+        return "uses the stack pointer"
+    scratch, tactic = _destination(of), Tactic.DESTINATION
     if scratch is None:
-        tactic = Tactic.SAVED
-        scratch = next(n for n in (0, 1, 2, 6, 7, 3, 5) if n not in reference.registers)
-    writes = not takes_address and reference.writes
-    return site(tactic, scratch, writes, takes_address, takes_address or reference.reads)
+        tactic, scratch = Tactic.SAVED, next(n for n in (0, 1, 2, 6, 7, 3, 5) if n not in of.registers)
+    if of.mnemonic == "lea":
+        return _Way(tactic, scratch, False, True, True, 0, 1)
+    if of.memory_accesses != 1:
+        return _TOO_FAR
+    aligned = of.memory_bytes >= _VECTOR and _is_aligned(of.mnemonic)
+    return _Way(
+        tactic, scratch, of.writes, False, of.reads, of.memory_bytes, of.memory_bytes if aligned else 1
+    )
 
 
 _CALL_THROUGH_MEMORY = bytes.fromhex("ff15")  # or ff25, which is jmp

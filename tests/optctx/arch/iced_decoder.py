@@ -80,7 +80,9 @@ class IcedDecoder:
         register = instruction.op0_register if instruction.op0_kind == OpKind.REGISTER else Register.NONE
         return Reference(
             *always,
-            {each for use in info.used_registers() if (each := _GENERAL.get(use.register)) is not None},
+            frozenset(
+                each for use in info.used_registers() if (each := _GENERAL.get(use.register)) is not None
+            ),
             _GENERAL.get(register),
             RegisterExt.size(register),
             len(memory),
