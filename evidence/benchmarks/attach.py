@@ -2,6 +2,9 @@
 
 By turns: with nothing kept by an earlier process (cold), and with what one has kept (warm). The library's own
 import is the baseline. And what attaching and bound contexts add to a fork.
+
+    python -m evidence.benchmarks.attach            # of llvmlite's LLVM
+    python -m evidence.benchmarks.attach 22         # of a libLLVM, as `optctx.libllvm.open` takes it
 """
 
 from __future__ import annotations
@@ -31,8 +34,10 @@ import optctx
 package = clock()
 from optctx import OptionContext
 names = clock()
+libllvm = optctx.libllvm.open(sys.argv[2]) if sys.argv[2] else None  # loading it is not attaching
+loaded = clock()
 processor = time.process_time()
-OptionContext({"unroll-count": 4})
+OptionContext({"unroll-count": 4}, image=libllvm and libllvm.image)
 used = clock()
 processor = time.process_time() - processor
 image = optctx.info()["images"][0]
@@ -41,7 +46,7 @@ print(json.dumps({
     "import llvmlite.binding (baseline)": library - start,
     "import optctx": package - library,
     "from optctx import OptionContext": names - package,
-    "first use": used - names,
+    "first use": used - loaded,
     "first use, processor time": processor,
     "parts": image["seconds"],
 }))
@@ -88,34 +93,36 @@ print(json.dumps(statistics.median(fork() for _ in range(100))))
 """
 
 
-def _cold(script: str) -> Any:
+def _cold(script: str, library: str) -> Any:
     """In a home where nothing is kept; what the process keeps is part of it."""
     with tempfile.TemporaryDirectory() as home:
-        return _in_home(home, script, "kept")
+        return _in_home(home, script, "kept", library)
 
 
-def _in_home(home: str, script: str, state: str) -> Any:
+def _in_home(home: str, script: str, state: str, library: str) -> Any:
     os.environ.update(dict.fromkeys(_HOMES, home))
-    return json.loads(fresh_output(script, state))
+    return json.loads(fresh_output(script, state, library))
 
 
-def main() -> int:
+def main(library: str = "") -> int:
     report = Report("Attaching: importing and the first use in a fresh process, milliseconds")
     # As installed: with bytecode of every module, which the first process below writes.
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     with tempfile.TemporaryDirectory() as home:
-        _in_home(home, _FRESH, "kept")  # brings the files into the page cache, too
+        _in_home(home, _FRESH, "kept", library)  # brings the files into the page cache, too
         kinds: dict[str, Callable[[], Any]] = {
-            "cold": lambda: _cold(_FRESH),
-            "warm": lambda: _in_home(home, _FRESH, "used"),
+            "cold": lambda: _cold(_FRESH, library),
+            "warm": lambda: _in_home(home, _FRESH, "used", library),
         }
         # By turns: what else the machine does meets all of them.
         turns = [{name: run() for name, run in kinds.items()} for _ in range(_REPEATS)]
         runs = {name: [turn[name] for turn in turns] for name in kinds}
         _print_times(report, runs)
+        if library:
+            return report.end()
         memory: dict[str, Callable[[], Any]] = {
-            "cold": lambda: _cold(_MEMORY),
-            "warm": lambda: _in_home(home, _MEMORY, "used"),
+            "cold": lambda: _cold(_MEMORY, ""),
+            "warm": lambda: _in_home(home, _MEMORY, "used", ""),
         }
         for name, run in memory.items():
             sizes = zip(*(run() for _ in range(3)), strict=True)
@@ -158,4 +165,4 @@ def _print_times(report: Report, runs: dict[str, list[Any]]) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(*sys.argv[1:]))

@@ -1,6 +1,9 @@
 """Throughput of two threads with different options against one thread that does the same work.
 
 Two processes do the same as well: how much faster two processors of this machine are than one, at best.
+
+    python -m evidence.benchmarks.parallel            # of llvmlite's LLVM
+    python -m evidence.benchmarks.parallel 22         # of a libLLVM, as `optctx.libllvm.open` takes it
 """
 
 from __future__ import annotations
@@ -19,6 +22,7 @@ from evidence.benchmarks._module import module_text
 from evidence.benchmarks._report import Report, spread
 from optctx import OptionContext
 from optctx.compiling import Job, compile_job, initialise_targets
+from optctx.compiling.job import image_of
 
 _OPTIONS: tuple[dict[str, object], ...] = ({"unroll-count": 2}, {"unroll-count": 4, "inline-threshold": 500})
 _JOBS = 3  # compilations for each of the two sets of options
@@ -40,18 +44,21 @@ class Times(Protocol):
     def put(self, item: float, /) -> None: ...
 
 
-def main() -> int:
+def main(path: str = "") -> int:
     report = Report("Two threads with different options against one")
     text = module_text()
     print(f"module    {len(text.splitlines())} lines of IR, default<O3>, object; {_JOBS} compilations each")
     initialise_targets()
-    own = [_work(options, lambda: compile_job(Job(text, opt_level=3))) for options in _OPTIONS]
-    locked = [_work(options, lambda: _llvmlite(text)) for options in _OPTIONS]
+    job = Job(text, opt_level=3, llvm=path)
+    image = image_of(job.llvm)
+    own = [_work(OptionContext(options, image=image), lambda: compile_job(job)) for options in _OPTIONS]
     ways = {
         "threads, optctx.run_passes and emit_object": (own, _threads),
-        "threads, llvmlite's own API (its lock)": (locked, _threads),
         "processes (the best this machine can do)": (own, _processes),
     }
+    if not path:
+        locked = [_work(OptionContext(options), lambda: _llvmlite(text)) for options in _OPTIONS]
+        ways["threads, llvmlite's own API (its lock)"] = locked, _threads
     ratios: dict[str, list[float]] = {name: [] for name in ways}
     _seconds(own)  # warm
     for _ in range(_REPEATS):  # in turn, so that other work on the machine meets all alike
@@ -65,9 +72,7 @@ def main() -> int:
     return report.end()
 
 
-def _work(options: dict[str, object], compile_once: Work) -> Work:
-    context = OptionContext(options)
-
+def _work(context: OptionContext, compile_once: Work) -> Work:
     def work() -> None:
         with context:
             for _ in range(_JOBS):
@@ -126,4 +131,4 @@ def _share(ready: Ready, times: Times, work: Work) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(*sys.argv[1:]))
