@@ -30,10 +30,6 @@ def _check_in_line(context: OptionContext | None, verb: str) -> None:
     check_in_line(verb if context is None else f"{verb} {shown(context)}")
 
 
-def _judge(context: OptionContext, failed: bool) -> None:
-    judge(context, context._unread, failed=failed)
-
-
 # LLVM's own setters
 
 
@@ -103,7 +99,7 @@ _native.set_callbacks(
     check_in_line=_check_in_line,
     cannot_enter=cannot_enter,
     cannot_leave=cannot_leave,
-    judge=_judge,
+    judge=judge,
     not_contained=_not_contained,
     ends_with_call=_ends_with_call,
     contained=_contained,

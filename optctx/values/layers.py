@@ -197,6 +197,8 @@ class HasLayers(Protocol):
 
     @property
     def _layers(self) -> Layers: ...
+    @property
+    def _unread(self) -> str: ...
 
 
 def set_inside(owner: HasLayers | Layers, layers: Layers) -> tuple[Layers, list[Override]] | None:
