@@ -151,7 +151,7 @@ def _option_given(image: int, address: int, text: bytes | None, refused: bool) -
         try:
             watcher._callback(event)
         except Exception as error:  # the enclosing call raises it
-            tell_of(engine.image, error)
+            tell_of(image, error)
 
 
 set_callbacks(option_given=_option_given)

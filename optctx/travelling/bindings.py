@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal, TypeAlias, cast
 
 from optctx import _native
-from optctx.engine.attach import engine_of, made
+from optctx.engine.attach import made
 from optctx.engine.host import host_of
 from optctx.errors import (
     ContextMismatchError,
@@ -126,16 +126,17 @@ def _may_run(owner: HasLayers, here: Owner | None, is_error: bool) -> bool:
 
 def _cannot_run_in(context: Owner, why: str) -> None:
     """Leave an error, on the thread that runs LLVM, for the enclosing call to raise."""
-    image = (context if isinstance(context, Layers) else context._layers).engine.image
+    engine = (context if isinstance(context, Layers) else context._layers).engine
     tell_of(
-        image, UnsupportedImageError(f"not everything has been run: cannot enter {shown(context)}: {why}")
+        engine.index,
+        UnsupportedImageError(f"not everything has been run: cannot enter {shown(context)}: {why}"),
     )
 
 
 def _cannot_make_machine(image: int, why: str) -> None:
     """Leave an error, on the thread that runs LLVM, for the enclosing call to raise."""
     tell_of(
-        engine_of(image).image,
+        image,
         UnsupportedImageError(
             f"the code is not what the option values in force ask for: LLVM made no target machine for them "
             f"({why}); make the target machine inside the scope"
