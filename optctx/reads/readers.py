@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import cache
 
 from optctx.engine.engine import Engine
 from optctx.image.options import RegisteredOption
@@ -32,20 +33,8 @@ class ReaderIndex:
                 found.setdefault(option.name, {})[function] = None
         return {name: list(functions) for name, functions in found.items()}
 
-    def of(self, names: Iterable[str]) -> list[int]:
-        """Find the readers that see the values of these options, none of which is an alias."""
-        wanted = frozenset(names)
-        return [
-            reader
-            for reader, options in enumerate(self.options)
-            if any(option.name in wanted for option in options)
-        ]
 
-
-_readings: dict[int, ReaderIndex] = {}  # by the engine's id; engines live as long as the process
-
-
+@cache
 def reader_index(engine: Engine) -> ReaderIndex:
-    """Return the readers of an engine's image, made once for each."""
-    found = _readings.get(id(engine))
-    return _readings.setdefault(id(engine), ReaderIndex(engine)) if found is None else found
+    """Return the readers of an engine's image, made once for each. Engines live as long as the process."""
+    return ReaderIndex(engine)
