@@ -97,11 +97,6 @@ def library_calls(engine: Engine) -> LibraryCalls:
     return _native.library_calls(engine.index)
 
 
-class _Worker:
-    """The object that `_begin` is registered for: multiprocessing calls `_begin` while the object lives."""
-
-
-_worker = _Worker()
 _told: list[object] = []  # multiprocessing.util, once `_begin` is registered there
 
 
@@ -109,11 +104,11 @@ def _tell_multiprocessing() -> None:
     """Register `_begin`, before a fork. multiprocessing calls it in the children that it forks itself."""
     util = sys.modules.get("multiprocessing.util")
     if util is not None and util not in _told:
-        util.register_after_fork(_worker, _begin)
+        util.register_after_fork(_begin, _begin)  # for as long as the first of them lives
         _told.append(util)
 
 
-def _begin(_: _Worker) -> None:
+def _begin(_: object) -> None:
     """Leave every scope and recording of this thread and task. In a worker process no other code would."""
     _native.leave_all()
 
