@@ -24,7 +24,6 @@ from optctx.image.options import RegisteredOption
 from optctx.plan.refusals import COPIED_FOR_GOOD
 from optctx.values.read_values import Value, read_default, read_value
 
-_WORD = 8
 _LIST_DEFAULTS = 24  # bytes from a cl::list's values to the vector of its cl::list_init values
 
 
