@@ -95,12 +95,12 @@ def registered_state(engine: Engine, option: RegisteredOption) -> State:
     return State(read_default(option), 0)
 
 
-def drifted_states(engine: Engine, drift: Setting) -> dict[int, State]:
-    """Read the state of every option in `drift`, by address of the option."""
-    return {
-        option.address: _state(option, value, option_at(address).occurrences)
+def drifted_states(engine: Engine, drift: Setting) -> list[tuple[RegisteredOption, State]]:
+    """List every option in `drift` with its state there."""
+    return [
+        (option, _state(option, value, option_at(address).occurrences))
         for option, address, value in engine.drifted(drift)
-    }
+    ]
 
 
 def value_under(context: Context, option: RegisteredOption) -> Value:
