@@ -34,7 +34,6 @@ LibraryCalls: TypeAlias = "tuple[Callable[[], None], Callable[[], None]]"
 _native.use_task_variable(contextvars.ContextVar("optctx"))
 
 _lock = lock_held_by_fork(Rank.TASKS)
-_following: set[int] = set()  # indexes of images
 
 
 def entered(engine: Engine, what: str) -> HasLayers | None:
@@ -77,18 +76,17 @@ def cannot_leave(context: object, text: str) -> ScopeError:
     return ScopeError(f"cannot leave {shown(context)}: {text}")
 
 
+@cache
 def follow_tasks(engine: Engine) -> None:
     """Make every call through the image's host, from now on, see the scope of its task.
 
-    Where the interpreter reports switches of tasks, all calls into LLVM do. If the
-    host does not report its calls, only switches are followed. Called with the first context of an image. If
-    an exception interrupts it, the next call completes it.
+    Where the interpreter reports switches of tasks, all calls into LLVM do. If the host does not report its
+    calls, only switches are followed. If an exception interrupts it, the next call completes it. Later ones
+    do nothing.
     """
-    if engine.index not in _following:
-        with _lock:  # each step is atomic and happens only once, so an interrupted call can be repeated
-            _native.watch_context_switches()
-            host_of(engine.image).follow_calls(library_calls(engine))
-            _following.add(engine.index)
+    with _lock:  # each step is atomic and happens only once, so an interrupted call can be repeated
+        _native.watch_context_switches()
+        host_of(engine.image).follow_calls(library_calls(engine))
 
 
 @cache
