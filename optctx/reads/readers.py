@@ -9,32 +9,28 @@ from optctx.engine.engine import Engine
 from optctx.image.options import RegisteredOption
 
 
-class ReaderIndex:
-    """The readers of an image by their index. One for each engine: see `reader_index`.
-
-    `options`: by index, those whose values the reader sees, none of them an alias.
-    """
-
-    def __init__(self, engine: Engine) -> None:
-        engine.prepare_recording()
-        self._engine = engine
-        self._readers = list(engine.plan.readers)
-        seen = {**engine.plan.served, **{slot: [option] for slot, option in engine.plan.owners.items()}}
-        self.options: list[list[RegisteredOption]] = [
-            [engine.resolve(option) for option in seen.get(reader.slot, ())] for reader in self._readers
-        ]
-
-    def functions(self, readers: Iterable[int]) -> dict[str, list[str]]:
-        """Map the name of an option to the functions, among those of the readers, that read it (mangled)."""
-        found: dict[str, dict[str, None]] = {}
-        for reader in readers:
-            function = self._engine.image.name_of(self._readers[reader].function)
-            for option in self.options[reader]:
-                found.setdefault(option.name, {})[function] = None
-        return {name: list(functions) for name, functions in found.items()}
-
-
 @cache
-def reader_index(engine: Engine) -> ReaderIndex:
-    """Return the readers of an engine's image, made once for each. Engines live as long as the process."""
-    return ReaderIndex(engine)
+def readers_of(engine: Engine) -> list[tuple[int, list[RegisteredOption]]]:
+    """List, by index, the number of each reader's function and the options that it sees, none an alias.
+
+    Prepares the engine to mark reads. Made once for each; engines live as long as the process.
+    """
+    engine.prepare_recording()
+    plan = engine.plan
+    seen = {**plan.served, **{slot: [option] for slot, option in plan.owners.items()}}
+    return [
+        (reader.function, [engine.resolve(option) for option in seen.get(reader.slot, ())])
+        for reader in plan.readers
+    ]
+
+
+def functions_reading(engine: Engine, readers: Iterable[int]) -> dict[str, list[str]]:
+    """Map the name of an option to the functions, among those of the readers, that read it (mangled)."""
+    known = readers_of(engine)
+    found: dict[str, dict[str, None]] = {}
+    for reader in readers:
+        number, options = known[reader]
+        function = engine.image.name_of(number)
+        for option in options:
+            found.setdefault(option.name, {})[function] = None
+    return {name: list(functions) for name, functions in found.items()}

@@ -11,7 +11,7 @@ from optctx.engine.engine import Engine
 from optctx.errors import ScopeError, UnsupportedImageError
 from optctx.image.loaded import Image
 from optctx.reads.log import Log
-from optctx.reads.readers import reader_index
+from optctx.reads.readers import readers_of
 from optctx.tasks.scopes import follow_tasks
 
 
@@ -38,7 +38,7 @@ class Recording(RecordingBase):
         if self._log is not None:
             raise ScopeError("cannot enter this recording again: it was entered before; call record() again")
         engine = attach(self._image)
-        reader_index(engine)  # prepares the engine
+        readers_of(engine)  # prepares the engine
         follow_tasks(engine)
         recorder = Recorder.make(engine.space)
         if self._names is not None:
@@ -106,5 +106,5 @@ def read_in(recording: Recording) -> frozenset[str]:
 @lru_cache(maxsize=16)
 def _readers(engine: Engine, wanted: frozenset[str]) -> list[int]:
     """Find the readers that see the values of these options, none of which is an alias."""
-    readers = enumerate(reader_index(engine).options)
-    return [reader for reader, options in readers if any(option.name in wanted for option in options)]
+    readers = enumerate(readers_of(engine))
+    return [index for index, (_, options) in readers if any(option.name in wanted for option in options)]

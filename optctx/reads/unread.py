@@ -19,7 +19,7 @@ from optctx.errors import (
     shown,
 )
 from optctx.image.options import RegisteredOption
-from optctx.reads.readers import reader_index
+from optctx.reads.readers import functions_reading, readers_of
 from optctx.values.layers import HasLayers, Layers
 from optctx.values.overrides import Override
 
@@ -65,7 +65,7 @@ def marks(engine: Engine, mode: UnreadMode, parent: Layers | None, own: Iterable
     inherited = None if parent is None else parent.reads
     if inherited is None and mode == "ignore":
         return None
-    reader_index(engine)  # prepares the engine to mark reads
+    readers_of(engine)  # prepares the engine to mark reads
     if inherited is None:
         return Reads.make(engine.space)
     options = [override.option for override in own]
@@ -89,7 +89,7 @@ def judge(context: HasLayers, failed: bool) -> None:
     if readers is None:
         return
     engine = context._layers.engine
-    read = reader_index(engine).functions(readers)
+    read = functions_reading(engine, readers)
     # Reads for debug output are not seen.
     own = context._layers.own.items()
     unread = [o for name, o in own if name not in read and engine.plan.sees_reads(o.option)]
