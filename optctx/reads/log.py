@@ -19,8 +19,6 @@ from optctx.values.states import fingerprint_of, process_texts, text_under, valu
 from optctx.wording import columns, counted, html_table
 
 _NAME = re.compile(r"(?:\(anonymous namespace\)|operator\(\)|[^(])+")
-
-
 _SAME = "read, but equal to its process-wide value"
 
 

@@ -15,7 +15,7 @@ import os
 import sys
 from collections.abc import Callable
 from functools import cache
-from typing import TypeAlias, cast
+from typing import cast
 
 from optctx import _native
 from optctx.engine.engine import Engine
@@ -27,8 +27,6 @@ from optctx.errors import (
 )
 from optctx.locks import Rank, lock_held_by_fork
 from optctx.values.layers import HasLayers
-
-LibraryCalls: TypeAlias = "tuple[Callable[[], None], Callable[[], None]]"
 
 # Holds the mark of the task's innermost scope (native/python/marks.hpp).
 _native.use_task_variable(contextvars.ContextVar("optctx"))
@@ -90,7 +88,7 @@ def follow_tasks(engine: Engine) -> None:
 
 
 @cache
-def library_calls(engine: Engine) -> LibraryCalls:
+def library_calls(engine: Engine) -> tuple[Callable[[], None], Callable[[], None]]:
     """Return the callbacks for the beginning and end of a call through the host: always the same pair."""
     return _native.library_calls(engine.index)
 
