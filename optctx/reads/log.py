@@ -197,7 +197,7 @@ class Log:
 
         Raises OptctxError if not everything was recorded, as all of this does.
         """
-        scopes = [(context, list(self._options(own))) for context, own in self._scopes() if own]
+        scopes = [(context, self._options(own)) for context, own in self._scopes() if own]
         return fingerprint_of(self._engine, scopes, self._process)
 
     def _options(self, readers: list[int]) -> list[RegisteredOption]:

@@ -160,7 +160,7 @@ _FINGERPRINT_FORMAT = 1  # of the hashed text
 
 
 def fingerprint_of(
-    engine: Engine, scopes: Iterable[tuple[Context, Sequence[RegisteredOption]]], process: Sequence[str]
+    engine: Engine, scopes: Iterable[tuple[Context, Sequence[RegisteredOption]]], process: list[str]
 ) -> str:
     """Hash what was read, and under which values.
 
@@ -168,7 +168,7 @@ def fingerprint_of(
     `process`: the states of the options that cannot be scoped (`process_texts`).
     """
     parts = [(sorted(o.name for o in read), _texts(engine, context, read)) for context, read in scopes]
-    text = json.dumps([_FINGERPRINT_FORMAT, engine.image.build_id, parts, list(process)])
+    text = json.dumps([_FINGERPRINT_FORMAT, engine.image.build_id, parts, process])
     return hashlib.sha256(text.encode(errors="surrogateescape")).hexdigest()
 
 
