@@ -25,14 +25,8 @@ class Rank(enum.IntEnum):
     COUNTS = 4  # of hits and misses
 
 
-class _Lock(weakref.ref["threading.RLock"]):
-    """A registered lock. A fork does not wait for it if `rank` is None."""
-
-    __slots__ = ("rank",)
-    rank: Rank | None
-
-
-_locks: set[_Lock] = set()  # changed and copied in single steps
+# The locks, with None for one that a fork does not wait for. Changed and copied in single steps.
+_locks: dict[weakref.ref[threading.RLock], Rank | None] = {}
 _held: dict[int, list[list[threading.RLock]]] = {}  # thread -> for each fork that it has begun, its locks
 
 
@@ -60,9 +54,7 @@ def is_held(lock: threading.RLock) -> bool:
 
 
 def _enrol(lock: threading.RLock, rank: Rank | None) -> threading.RLock:
-    enrolled = _Lock(lock, _locks.discard)
-    enrolled.rank = rank
-    _locks.add(enrolled)
+    _locks[weakref.ref(lock, _locks.pop)] = rank
     return lock
 
 
@@ -71,7 +63,7 @@ _forking = lock_left_behind()  # the first one that a fork takes
 
 def _hold() -> None:
     """Take the locks, before a fork. Waits without the GIL."""
-    ranked = [(each.rank, each()) for each in _locks.copy() if each.rank is not None]
+    ranked = [(rank, each()) for each, rank in _locks.copy().items() if rank is not None]
     held: list[threading.RLock] = []
     _held.setdefault(threading.get_ident(), []).append(held)
     for lock in (_forking, *(lock for _, lock in sorted(ranked, key=lambda pair: pair[0]))):

@@ -16,7 +16,6 @@ from optctx.image.facts.mangled_names import PARSE_OPTIONS, PARSE_PARAMETERS
 from optctx.image.loaded import Image
 from optctx.reads.recording import noting, read_in
 from optctx.travelling.attributes import Attributes, attributes_policy
-from optctx.values.registry import find, registry
 from optctx.values.texts import Texts, text_form
 
 __all__ = [
@@ -47,10 +46,10 @@ def _process_texts(image: Image | None) -> dict[str, Texts]:
 
     engine, texts = attach(image), dict[str, Texts]()
     for change in drift(image).values():
-        if registry(image)[change.name].scope != "process":
+        option = engine.options[change.name]
+        if option.scope != "process":
             continue
-        option = engine.resolve(find(engine, change.name))
-        given = text_form(option, change.value) if change.readable else None
+        given = text_form(option, change.value)
         if given is None:
             raise OptionValueError(
                 f"cannot pass the process-wide value of {change.name!r} to another process: it has no text "

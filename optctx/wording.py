@@ -69,12 +69,11 @@ def columns(rows: Sequence[Sequence[str]]) -> list[str]:
 def html_table(title: str, headings: Sequence[str], rows: Iterable[Sequence[str]], count: int) -> str:
     """Make a table for a notebook, of the first rows. `count`: of all rows. Every text is escaped."""
     from html import escape
-    from itertools import islice
 
     def line(cells: Sequence[str], kind: str) -> str:
         return f"<tr>{''.join(f'<{kind}>{escape(printable(cell))}</{kind}>' for cell in cells)}</tr>"
 
-    shown = list(islice(rows, _ROWS))
+    shown = list(itertools.islice(rows, _ROWS))
     more = f"<caption>{escape(printable(title))}; the first {_ROWS} of {counted(count, 'row')}</caption>"
     caption = more if count > len(shown) else f"<caption>{escape(printable(title))}</caption>"
     body = "".join(line(cells, "td") for cells in shown)

@@ -30,15 +30,7 @@ def _check_in_line(context: OptionContext | None, verb: str) -> None:
     check_in_line(verb if context is None else f"{verb} {shown(context)}")
 
 
-def _judge(context: OptionContext, failed: bool) -> None:
-    judge(context, context._unread, failed=failed)
-
-
 # LLVM's own setters
-
-
-def _tell(image: int, problem: BaseException) -> None:
-    tell_of(engine_of(image).image, problem)
 
 
 def _not_contained(image: int, address: int) -> None:
@@ -49,7 +41,7 @@ def _not_contained(image: int, address: int) -> None:
         name, reason = repr(option.name), option.reason or "it takes several values at once"
     words = f"contexts cannot contain it: {reason}"
     advice = "set it before the scope, or in a process of its own (optctx.compiling.FreshProcess)"
-    _tell(
+    tell_of(
         image, ContainmentWarning(f"{name} was set for the whole process inside a context; {words}; {advice}")
     )
 
@@ -58,7 +50,7 @@ def _ends_with_call(image: int, address: int) -> None:
     """Warn, from inside LLVM, that a value ends with this call: another thread entered this task's scope."""
     option = engine_of(image).plan.options.get(address)
     what = "a reset of LLVM's options" if option is None else f"the value given to {option.name!r}"
-    _tell(
+    tell_of(
         image,
         ContainmentWarning(
             f"{what} ended with the call: this thread works in a scope that another thread has entered, and "
@@ -79,7 +71,7 @@ def _contained(image: int, address: int, context: object) -> None:
         if (image, address) in _told:
             return
         _told.add((image, address))
-    _tell(
+    tell_of(
         image,
         ContainmentWarning(
             f"an option was set inside a scope, and ends with it: {option.name!r}. Code that sets it once "
@@ -90,7 +82,7 @@ def _contained(image: int, address: int, context: object) -> None:
 
 
 def _failed(image: int, why: str) -> None:
-    _tell(
+    tell_of(
         image,
         OptctxError(
             f"an LLVM option was not set inside a context, or LLVM worked without part of its values: {why}"
@@ -103,7 +95,7 @@ _native.set_callbacks(
     check_in_line=_check_in_line,
     cannot_enter=cannot_enter,
     cannot_leave=cannot_leave,
-    judge=_judge,
+    judge=judge,
     not_contained=_not_contained,
     ends_with_call=_ends_with_call,
     contained=_contained,

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, TypeVar, cast, overload
 
-from optctx import _native
 from optctx.context.bases import seen_in_python, thread_scope
 from optctx.context.context import OptionContext
 from optctx.engine.attach import attach
@@ -120,10 +119,7 @@ def seen(engine: Engine, what: str) -> OptionContext | None:
     """
     context = seen_in_python(engine, what)
     scope = thread_scope(engine)
-    return context if scope is None else _of_thread(engine, scope)
-
-
-def _of_thread(engine: Engine, scope: _native.Context) -> OptionContext:
-    """Make a context of the values that C++ code has put in force. Reads in it count for those."""
+    if scope is None:
+        return context
     layers = Layers.of_thread(engine, scope)
-    return OptionContext._of(layers.beside(()), layers, "ignore", ())
+    return OptionContext._of(layers.beside(()), layers, "ignore", ())  # reads in it count for the scope

@@ -91,12 +91,9 @@ def drift(image: Image | None = None) -> Drifts:
     engine = attach(image)
     states = drifted_states(engine, engine.space.drift())
     options = engine.plan.options.values()
-    states.update(
-        {each.address: live_state(each) for each in options if not each.alias_of and each.slot is None}
-    )
+    states += [(each, live_state(each)) for each in options if not each.alias_of and each.slot is None]
     found = []
-    for address, state in states.items():
-        option = engine.plan.options[address]
+    for option, state in states:
         registered = registered_state(engine, option)
         if state != registered:
             now = state.value, state.occurrences, state.readable

@@ -8,7 +8,6 @@ import threading
 import traceback
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from types import FrameType
 from typing import TypeAlias
 
 from optctx._native import (
@@ -151,7 +150,7 @@ def _option_given(image: int, address: int, text: bytes | None, refused: bool) -
         try:
             watcher._callback(event)
         except Exception as error:  # the enclosing call raises it
-            tell_of(engine.image, error)
+            tell_of(image, error)
 
 
 set_callbacks(option_given=_option_given)
@@ -159,15 +158,10 @@ set_callbacks(option_given=_option_given)
 
 def _python_stack() -> traceback.StackSummary:
     """Return the stack of this thread, from the innermost frame that is not of this module."""
-    frame: FrameType | None = sys._getframe(2)
-    frames = []
-    while frame is not None:
-        frames.append(
-            traceback.FrameSummary(
-                frame.f_code.co_filename, frame.f_lineno or 1, frame.f_code.co_name, lookup_line=False
-            )
-        )
-        frame = frame.f_back
+    frames = [
+        traceback.FrameSummary(frame.f_code.co_filename, line or 1, frame.f_code.co_name, lookup_line=False)
+        for frame, line in traceback.walk_stack(sys._getframe(2))
+    ]
     return traceback.StackSummary.from_list(frames[::-1])
 
 

@@ -100,7 +100,7 @@ class OptionsTarget(TargetDescriptor):  # type: ignore[misc]
         finally:
             codegen.values = values
             if codegen.finalized > before:
-                judge(context, context._unread, failed=failed)
+                judge(context, failed)
 
     def _judged(self) -> OptionContext:
         """The context whose overrides are judged: that of this thread, if it is equal to the target's."""

@@ -12,15 +12,13 @@ from optctx._native import Context, Kind, Recorder, demangle
 from optctx.engine.engine import Engine
 from optctx.errors import OptctxError, ScopeError
 from optctx.image.options import RegisteredOption
-from optctx.reads.readers import reader_index
+from optctx.reads.readers import functions_reading, readers_of
 from optctx.reads.unread import why_unread
 from optctx.values.read_values import Value, value_text
 from optctx.values.states import fingerprint_of, process_texts, text_under, value_under
 from optctx.wording import columns, counted, html_table
 
 _NAME = re.compile(r"(?:\(anonymous namespace\)|operator\(\)|[^(])+")
-
-
 _SAME = "read, but equal to its process-wide value"
 
 
@@ -125,7 +123,7 @@ class Log:
                     known = option.type.kind != Kind.other
                     equal = known and value == value_under(outside, option)
                     same[name] = equal and same.get(name, True)
-        functions = reader_index(self._engine).functions(sorted(readers))
+        functions = functions_reading(self._engine, sorted(readers))
         found = MappingProxyType(
             {
                 name: Read(
@@ -199,12 +197,12 @@ class Log:
 
         Raises OptctxError if not everything was recorded, as all of this does.
         """
-        scopes = [(context, list(self._options(own))) for context, own in self._scopes() if own]
+        scopes = [(context, self._options(own)) for context, own in self._scopes() if own]
         return fingerprint_of(self._engine, scopes, self._process)
 
     def _options(self, readers: list[int]) -> list[RegisteredOption]:
-        by_reader = reader_index(self._engine).options
-        options = {id(option): option for reader in readers for option in by_reader[reader]}
+        known = readers_of(self._engine)
+        options = {id(option): option for reader in readers for option in known[reader][1]}
         return [option for option in options.values() if option.slot is not None]
 
     def _overridden(self, context: Context) -> list[RegisteredOption]:

@@ -3,49 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import cache
 
 from optctx.engine.engine import Engine
 from optctx.image.options import RegisteredOption
 
 
-class ReaderIndex:
-    """The readers of an image by their index. One for each engine: see `reader_index`.
+@cache
+def readers_of(engine: Engine) -> list[tuple[int, list[RegisteredOption]]]:
+    """List, by index, the number of each reader's function and the options that it sees, none an alias.
 
-    `options`: by index, those whose values the reader sees, none of them an alias.
+    Prepares the engine to mark reads. Made once for each; engines live as long as the process.
     """
-
-    def __init__(self, engine: Engine) -> None:
-        engine.prepare_recording()
-        self._engine = engine
-        self._readers = list(engine.plan.readers)
-        seen = {**engine.plan.served, **{slot: [option] for slot, option in engine.plan.owners.items()}}
-        self.options: list[list[RegisteredOption]] = [
-            [engine.resolve(option) for option in seen.get(reader.slot, ())] for reader in self._readers
-        ]
-
-    def functions(self, readers: Iterable[int]) -> dict[str, list[str]]:
-        """Map the name of an option to the functions, among those of the readers, that read it (mangled)."""
-        found: dict[str, dict[str, None]] = {}
-        for reader in readers:
-            function = self._engine.image.name_of(self._readers[reader].function)
-            for option in self.options[reader]:
-                found.setdefault(option.name, {})[function] = None
-        return {name: list(functions) for name, functions in found.items()}
-
-    def of(self, names: Iterable[str]) -> list[int]:
-        """Find the readers that see the values of these options, none of which is an alias."""
-        wanted = frozenset(names)
-        return [
-            reader
-            for reader, options in enumerate(self.options)
-            if any(option.name in wanted for option in options)
-        ]
+    engine.prepare_recording()
+    plan = engine.plan
+    seen = {**plan.served, **{slot: [option] for slot, option in plan.owners.items()}}
+    return [
+        (reader.function, [engine.resolve(option) for option in seen.get(reader.slot, ())])
+        for reader in plan.readers
+    ]
 
 
-_readings: dict[int, ReaderIndex] = {}  # by the engine's id; engines live as long as the process
-
-
-def reader_index(engine: Engine) -> ReaderIndex:
-    """Return the readers of an engine's image, made once for each."""
-    found = _readings.get(id(engine))
-    return _readings.setdefault(id(engine), ReaderIndex(engine)) if found is None else found
+def functions_reading(engine: Engine, readers: Iterable[int]) -> dict[str, list[str]]:
+    """Map the name of an option to the functions, among those of the readers, that read it (mangled)."""
+    known = readers_of(engine)
+    found: dict[str, dict[str, None]] = {}
+    for reader in readers:
+        number, options = known[reader]
+        function = engine.image.name_of(number)
+        for option in options:
+            found.setdefault(option.name, {})[function] = None
+    return {name: list(functions) for name, functions in found.items()}

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 
 from optctx._native import Recorder, RecordingBase
 from optctx.engine.attach import attach
+from optctx.engine.engine import Engine
 from optctx.errors import ScopeError, UnsupportedImageError
 from optctx.image.loaded import Image
 from optctx.reads.log import Log
-from optctx.reads.readers import ReaderIndex, reader_index
+from optctx.reads.readers import readers_of
 from optctx.tasks.scopes import follow_tasks
 
 
@@ -37,11 +38,11 @@ class Recording(RecordingBase):
         if self._log is not None:
             raise ScopeError("cannot enter this recording again: it was entered before; call record() again")
         engine = attach(self._image)
-        index = reader_index(engine)
+        readers_of(engine)  # prepares the engine
         follow_tasks(engine)
         recorder = Recorder.make(engine.space)
         if self._names is not None:
-            recorder.only(_readers(index, self._names))
+            recorder.only(_readers(engine, self._names))
         self._log = Log(engine, recorder)
         return self._log
 
@@ -103,5 +104,7 @@ def read_in(recording: Recording) -> frozenset[str]:
 
 
 @lru_cache(maxsize=16)
-def _readers(index: ReaderIndex, names: frozenset[str]) -> list[int]:
-    return index.of(names)
+def _readers(engine: Engine, wanted: frozenset[str]) -> list[int]:
+    """Find the readers that see the values of these options, none of which is an alias."""
+    readers = enumerate(readers_of(engine))
+    return [index for index, (_, options) in readers if any(option.name in wanted for option in options)]

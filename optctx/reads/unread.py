@@ -19,7 +19,7 @@ from optctx.errors import (
     shown,
 )
 from optctx.image.options import RegisteredOption
-from optctx.reads.readers import reader_index
+from optctx.reads.readers import functions_reading, readers_of
 from optctx.values.layers import HasLayers, Layers
 from optctx.values.overrides import Override
 
@@ -65,7 +65,7 @@ def marks(engine: Engine, mode: UnreadMode, parent: Layers | None, own: Iterable
     inherited = None if parent is None else parent.reads
     if inherited is None and mode == "ignore":
         return None
-    reader_index(engine)  # prepares the engine to mark reads
+    readers_of(engine)  # prepares the engine to mark reads
     if inherited is None:
         return Reads.make(engine.space)
     options = [override.option for override in own]
@@ -77,19 +77,19 @@ def marks(engine: Engine, mode: UnreadMode, parent: Layers | None, own: Iterable
     return Reads.inherit(engine.space, inherited, hidden)
 
 
-def judge(context: HasLayers, mode: UnreadMode, *, failed: bool) -> None:
-    """Warn or raise, as `mode` says, for own overrides that LLVM has not read since the last report.
+def judge(context: HasLayers, failed: bool) -> None:
+    """Warn or raise, as its `unread` says, for own overrides that LLVM has not read since the last report.
 
     Does nothing while a thread is inside the context or an LLVMContext is bound to it. Only warns, and never
     raises, if the block `failed`.
     """
-    if mode == "ignore":
+    if context._unread == "ignore":
         return
     readers = context._layers.native.take_reads()
     if readers is None:
         return
     engine = context._layers.engine
-    read = reader_index(engine).functions(readers)
+    read = functions_reading(engine, readers)
     # Reads for debug output are not seen.
     own = context._layers.own.items()
     unread = [o for name, o in own if name not in read and engine.plan.sees_reads(o.option)]
@@ -100,7 +100,7 @@ def judge(context: HasLayers, mode: UnreadMode, *, failed: bool) -> None:
     alike = {why: ", ".join(compress(given, map(why.__eq__, causes))) for why in causes}  # each cause once
     said = "; ".join(f"{own}: {why}" for why, own in alike.items())
     text = f"LLVM did not read {len(unread)} of the options that {shown(context)} sets: {said}"
-    if mode == "error" and not failed:
+    if context._unread == "error" and not failed:
         each = tuple(f"{own}: {why}" for own, why in zip(given, causes, strict=True))
         raise UnreadOptionError(text, tuple(override.name for override in unread), each)
     with suppress(UnreadOptionWarning) if failed else nullcontext():  # in case warnings are errors

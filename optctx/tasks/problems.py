@@ -15,9 +15,9 @@ from types import FrameType
 from typing import Any, NamedTuple, NoReturn, TypeAlias
 
 from optctx._native import report_unraisable
+from optctx.engine.attach import engine_of
 from optctx.engine.host import host_of
 from optctx.errors import level_outside
-from optctx.image.loaded import Image
 
 
 class Place(NamedTuple):
@@ -56,9 +56,9 @@ def tell(problem: BaseException, place: Place | None = None) -> None:
     _problems.found.append((problem, place))
 
 
-def tell_of(image: Image, problem: BaseException) -> None:
+def tell_of(image: int, problem: BaseException) -> None:
     """Leave a problem of an image. If no call into it can raise the problem, `sys.unraisablehook` gets it."""
-    if _problems.calls or host_of(image).reports_calls:
+    if _problems.calls or host_of(engine_of(image).image).reports_calls:
         tell(problem)
     else:
         report_unraisable(problem, tell_of)

@@ -15,7 +15,7 @@ import os
 import sys
 from collections.abc import Callable
 from functools import cache
-from typing import TypeAlias, cast
+from typing import cast
 
 from optctx import _native
 from optctx.engine.engine import Engine
@@ -28,13 +28,10 @@ from optctx.errors import (
 from optctx.locks import Rank, lock_held_by_fork
 from optctx.values.layers import HasLayers
 
-LibraryCalls: TypeAlias = "tuple[Callable[[], None], Callable[[], None]]"
-
 # Holds the mark of the task's innermost scope (native/python/marks.hpp).
 _native.use_task_variable(contextvars.ContextVar("optctx"))
 
 _lock = lock_held_by_fork(Rank.TASKS)
-_following: set[int] = set()  # indexes of images
 
 
 def entered(engine: Engine, what: str) -> HasLayers | None:
@@ -77,31 +74,25 @@ def cannot_leave(context: object, text: str) -> ScopeError:
     return ScopeError(f"cannot leave {shown(context)}: {text}")
 
 
+@cache
 def follow_tasks(engine: Engine) -> None:
     """Make every call through the image's host, from now on, see the scope of its task.
 
-    Where the interpreter reports switches of tasks, all calls into LLVM do. If the
-    host does not report its calls, only switches are followed. Called with the first context of an image. If
-    an exception interrupts it, the next call completes it.
+    Where the interpreter reports switches of tasks, all calls into LLVM do. If the host does not report its
+    calls, only switches are followed. If an exception interrupts it, the next call completes it. Later ones
+    do nothing.
     """
-    if engine.index not in _following:
-        with _lock:  # each step is atomic and happens only once, so an interrupted call can be repeated
-            _native.watch_context_switches()
-            host_of(engine.image).follow_calls(library_calls(engine))
-            _following.add(engine.index)
+    with _lock:  # each step is atomic and happens only once, so an interrupted call can be repeated
+        _native.watch_context_switches()
+        host_of(engine.image).follow_calls(library_calls(engine))
 
 
 @cache
-def library_calls(engine: Engine) -> LibraryCalls:
+def library_calls(engine: Engine) -> tuple[Callable[[], None], Callable[[], None]]:
     """Return the callbacks for the beginning and end of a call through the host: always the same pair."""
     return _native.library_calls(engine.index)
 
 
-class _Worker:
-    """The object that `_begin` is registered for: multiprocessing calls `_begin` while the object lives."""
-
-
-_worker = _Worker()
 _told: list[object] = []  # multiprocessing.util, once `_begin` is registered there
 
 
@@ -109,11 +100,11 @@ def _tell_multiprocessing() -> None:
     """Register `_begin`, before a fork. multiprocessing calls it in the children that it forks itself."""
     util = sys.modules.get("multiprocessing.util")
     if util is not None and util not in _told:
-        util.register_after_fork(_worker, _begin)
+        util.register_after_fork(_begin, _begin)  # for as long as the first of them lives
         _told.append(util)
 
 
-def _begin(_: _Worker) -> None:
+def _begin(_: object) -> None:
     """Leave every scope and recording of this thread and task. In a worker process no other code would."""
     _native.leave_all()
 

@@ -112,7 +112,7 @@ def resolve(
     except (OptctxError, UnicodeDecodeError) as error:
         problem = _problem(text, error, policy.attributes == "warn")
     # Outside the `except` block: a traceback would keep the caller's frames alive, and the modules in them.
-    tell_of(engine_attach.engine_of(image).image, problem)
+    tell_of(image, problem)
     return False if isinstance(problem, Warning) else None
 
 

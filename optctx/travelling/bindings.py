@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Literal, Protocol, TypeAlias, cast
+from typing import Literal, TypeAlias, cast
 
 from optctx import _native
-from optctx.engine.attach import engine_of, made
+from optctx.engine.attach import made
 from optctx.engine.host import host_of
 from optctx.errors import (
     ContextMismatchError,
@@ -16,7 +16,7 @@ from optctx.errors import (
     shown,
 )
 from optctx.image.loaded import Image
-from optctx.reads.unread import UnreadMode, judge, marks
+from optctx.reads.unread import judge, marks
 from optctx.tasks.problems import tell, tell_of
 from optctx.values.layers import HasLayers, Layers, set_inside
 from optctx.wording import first_few
@@ -31,14 +31,7 @@ _MODES = {
 }
 
 
-class Bindable(HasLayers, Protocol):
-    """An OptionContext, as far as it is known here."""
-
-    @property
-    def _unread(self) -> UnreadMode: ...
-
-
-def bind(context: Bindable, llvm_context: object, on_mismatch: OnMismatch) -> None:
+def bind(context: HasLayers, llvm_context: object, on_mismatch: OnMismatch) -> None:
     """See OptionContext.bind."""
     layers = context._layers
     engine = layers.engine
@@ -63,13 +56,13 @@ def bind(context: Bindable, llvm_context: object, on_mismatch: OnMismatch) -> No
         )
 
 
-def bound_to(llvm_context: object, image: Image | None) -> Bindable | None:
+def bound_to(llvm_context: object, image: Image | None) -> HasLayers | None:
     """Return the context that is bound to an LLVMContext, or None. Raises as `optctx.bound` does."""
     engine = made(image)
     address = host_of(image).llvm_context_address(llvm_context)
     if engine is None:  # no context was made yet
         return None
-    return cast("Bindable | None", _native.bound(engine.index, address)[0])
+    return cast("HasLayers | None", _native.bound(engine.index, address)[0])
 
 
 def unbind(llvm_context: object, image: Image | None = None) -> None:
@@ -84,10 +77,10 @@ def unbind(llvm_context: object, image: Image | None = None) -> None:
     """
     engine = made(image)
     address = host_of(image).llvm_context_address(llvm_context)
-    context = cast("Bindable | None", None if engine is None else _native.unbind(engine.index, address))
+    context = cast("HasLayers | None", None if engine is None else _native.unbind(engine.index, address))
     if context is None:
         raise ScopeError(f"cannot unbind the LLVMContext at {address:#x}: no context is bound to it")
-    judge(context, context._unread, failed=False)
+    judge(context, failed=False)
 
 
 def seen_by(owner: Owner) -> Layers:
@@ -118,7 +111,7 @@ def _mismatch(owner: Layers, here: Layers) -> str:
     )
 
 
-def _may_run(owner: Bindable, here: Owner | None, is_error: bool) -> bool:
+def _may_run(owner: HasLayers, here: Owner | None, is_error: bool) -> bool:
     """Judge, on the thread that runs LLVM inside `here`, whether a module bound to `owner` may run."""
     layers = owner._layers
     text = _mismatch(layers, Layers.without_owner(layers.engine) if here is None else seen_by(here))
@@ -133,16 +126,17 @@ def _may_run(owner: Bindable, here: Owner | None, is_error: bool) -> bool:
 
 def _cannot_run_in(context: Owner, why: str) -> None:
     """Leave an error, on the thread that runs LLVM, for the enclosing call to raise."""
-    image = (context if isinstance(context, Layers) else context._layers).engine.image
+    engine = (context if isinstance(context, Layers) else context._layers).engine
     tell_of(
-        image, UnsupportedImageError(f"not everything has been run: cannot enter {shown(context)}: {why}")
+        engine.index,
+        UnsupportedImageError(f"not everything has been run: cannot enter {shown(context)}: {why}"),
     )
 
 
 def _cannot_make_machine(image: int, why: str) -> None:
     """Leave an error, on the thread that runs LLVM, for the enclosing call to raise."""
     tell_of(
-        engine_of(image).image,
+        image,
         UnsupportedImageError(
             f"the code is not what the option values in force ask for: LLVM made no target machine for them "
             f"({why}); make the target machine inside the scope"

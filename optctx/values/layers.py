@@ -197,11 +197,8 @@ class HasLayers(Protocol):
 
     @property
     def _layers(self) -> Layers: ...
-
-
-# Whether all options were reset; and what was set since, by slot: the storage, and (name, text) of each
-# occurrence.
-Given = tuple[bool, Mapping[int, tuple[list[tuple[str, str | None]], Setting]]]
+    @property
+    def _unread(self) -> str: ...
 
 
 def set_inside(owner: HasLayers | Layers, layers: Layers) -> tuple[Layers, list[Override]] | None:
@@ -210,13 +207,11 @@ def set_inside(owner: HasLayers | Layers, layers: Layers) -> tuple[Layers, list[
     What code inside gave to LLVM's own setters becomes overrides on top of the layers. None if nothing was
     set there. Call it on a thread that is inside.
     """
-    given = _native.given_inside(layers.engine.index, owner)
-    return None if given is None else _with(layers, given)
-
-
-def _with(layers: Layers, given: Given) -> tuple[Layers, list[Override]]:
-    was_reset, by_slot = given
     engine = layers.engine
+    given = _native.given_inside(engine.index, owner)
+    if given is None:
+        return None
+    was_reset, by_slot = given
     if was_reset:
         layers = Layers.registered(engine)
     new = [_given_override(engine, slot, *occurrences) for slot, occurrences in by_slot.items()]
@@ -255,11 +250,10 @@ def _portable(overrides: Mapping[str, Override]) -> dict[str, Texts]:
 
 def rebuild(engine: Engine, inherited: Mapping[str, Texts], own: Mapping[str, Texts]) -> Layers:
     """Make layers again of what `Layers.portable` returned."""
-    below, above = (
-        [make_override(engine, name, texts) for name, texts in texts_by_name.items()]
-        for texts_by_name in (inherited, own)
-    )
-    return Layers.registered(engine).on_top(below).on_top(above)
+    layers = Layers.registered(engine)
+    for given in (inherited, own):
+        layers = layers.on_top([make_override(engine, name, texts) for name, texts in given.items()])
+    return layers
 
 
 def _over(below: Mapping[str, Override], above: Mapping[str, Override]) -> dict[str, Override]:

@@ -104,10 +104,9 @@ def _check_texts(option: RegisteredOption, name: str, texts: Texts) -> None:
 
 
 def _message(option: RegisteredOption, name: str, texts: Texts, words: str) -> str:
-    given = ",".join(text for text in texts if text is not None)
-    expected = expectation(option, [text for text in texts if text is not None])
-    if not expected:
-        return f"cannot set {name!r} to {shown(given)}: LLVM says: {words}"
-    # Some of LLVM's messages end with an exclamation mark.
-    end = f" {expected[0].upper()}{expected[1:]}" if words.endswith("!") else f"; {expected}"
-    return f"cannot set {name!r} to {shown(given)}: LLVM says: {words}{end}"
+    given = [text for text in texts if text is not None]
+    said = f"cannot set {name!r} to {shown(','.join(given))}: LLVM says: {words}"
+    expected = expectation(option, given)
+    if expected and words.endswith("!"):  # as some of LLVM's messages do
+        return f"{said} {expected[0].upper()}{expected[1:]}"
+    return f"{said}; {expected}" if expected else said

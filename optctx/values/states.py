@@ -24,7 +24,6 @@ from optctx.image.options import RegisteredOption
 from optctx.plan.refusals import COPIED_FOR_GOOD
 from optctx.values.read_values import Value, read_default, read_value
 
-_WORD = 8
 _LIST_DEFAULTS = 24  # bytes from a cl::list's values to the vector of its cl::list_init values
 
 
@@ -96,12 +95,12 @@ def registered_state(engine: Engine, option: RegisteredOption) -> State:
     return State(read_default(option), 0)
 
 
-def drifted_states(engine: Engine, drift: Setting) -> dict[int, State]:
-    """Read the state of every option in `drift`, by address of the option."""
-    return {
-        option.address: _state(option, value, option_at(address).occurrences)
+def drifted_states(engine: Engine, drift: Setting) -> list[tuple[RegisteredOption, State]]:
+    """List every option in `drift` with its state there."""
+    return [
+        (option, _state(option, value, option_at(address).occurrences))
         for option, address, value in engine.drifted(drift)
-    }
+    ]
 
 
 def value_under(context: Context, option: RegisteredOption) -> Value:
@@ -161,7 +160,7 @@ _FINGERPRINT_FORMAT = 1  # of the hashed text
 
 
 def fingerprint_of(
-    engine: Engine, scopes: Iterable[tuple[Context, Sequence[RegisteredOption]]], process: Sequence[str]
+    engine: Engine, scopes: Iterable[tuple[Context, Sequence[RegisteredOption]]], process: list[str]
 ) -> str:
     """Hash what was read, and under which values.
 
@@ -169,7 +168,7 @@ def fingerprint_of(
     `process`: the states of the options that cannot be scoped (`process_texts`).
     """
     parts = [(sorted(o.name for o in read), _texts(engine, context, read)) for context, read in scopes]
-    text = json.dumps([_FINGERPRINT_FORMAT, engine.image.build_id, parts, list(process)])
+    text = json.dumps([_FINGERPRINT_FORMAT, engine.image.build_id, parts, process])
     return hashlib.sha256(text.encode(errors="surrogateescape")).hexdigest()
 
 

@@ -29,23 +29,19 @@ def texts_of(option: RegisteredOption, name: str, value: object) -> Texts:
 
     Raises OptionTypeError for a type that it does not take, OptionValueError for what no command line gives.
     """
+    kind = option.type.kind
     try:
-        return _texts_of(option, name, value)
+        held = plain(value)
+        if kind in (Kind.list, Kind.bits):
+            return _list_texts(option, name, held)
+        return (_scalar_text(option, name, kind, held),)
     except OptctxError:
         raise
     except Exception as error:  # of the value's class, such as an array that is to be an index
         raise OptionTypeError(
-            f"cannot set {name!r} to {shown(value)}: the option is of type {type_name(option.type.kind)}, "
+            f"cannot set {name!r} to {shown(value)}: the option is of type {type_name(kind)}, "
             f"and reading the value failed with {shown(error)}; give a value of Python's own types"
         ) from None
-
-
-def _texts_of(option: RegisteredOption, name: str, value: object) -> Texts:
-    value = plain(value)
-    kind = option.type.kind
-    if kind in (Kind.list, Kind.bits):
-        return _list_texts(option, name, value)
-    return (_scalar_text(option, name, kind, value),)
 
 
 def plain(value: object) -> object:

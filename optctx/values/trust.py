@@ -9,6 +9,7 @@ type has not been judged, and counts as "code", the worst.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 from functools import cache
 from typing import Any, Final, Literal, NamedTuple, cast, get_args
@@ -21,8 +22,6 @@ from optctx.plan.ways_in import belongs_to_machine
 
 TrustClass = Literal["tuning", "output", "input", "code", "process"]
 CLASSES: Final[tuple[TrustClass, ...]] = get_args(TrustClass)
-
-_FILE = "judgements.tsv"
 
 
 class Judgement(NamedTuple):
@@ -58,9 +57,8 @@ def judgement_of(option: RegisteredOption) -> Judgement:
 
 @cache
 def _judgements() -> dict[tuple[str, str], Judgement]:
-    from importlib.resources import files  # takes a tenth of the time of importing optctx
-
-    text = files("optctx.values").joinpath(_FILE).read_text(encoding="utf-8")
+    with open(os.path.join(os.path.dirname(__file__), "judgements.tsv"), encoding="utf-8") as file:
+        text = file.read()
     lines = (line.split("\t") for line in text.splitlines() if line and not line.startswith("#"))
     return {
         (name, kind): Judgement(cast(TrustClass, trust), reason, values, *cast(Any, shared))

@@ -11,6 +11,7 @@ from optctx import OptionContext
 from optctx.compiling import FreshProcess, Job, compile_job
 from optctx.errors import OptctxError
 from optctx.process import all_arguments
+from tests.support.alone import alone
 from tests.support.ir_texts import SCALE, X86
 from tests.support.processes import SECONDS
 from tests.support.rows import rows
@@ -50,6 +51,14 @@ def test_options_change_the_job_and_nothing_after_it(fresh: FreshProcess) -> Non
     assert unrolled.instructions > plain.instructions
     assert "IR Dump After InstCombinePass on scale" in unrolled.stderr
     assert fresh.compile(JOB) == plain == compile_job(JOB)
+
+
+@alone
+def test_values_that_contexts_cannot_hold_are_passed_on_as_they_are_process_wide() -> None:
+    for argument in ("-rng-seed=7", "-filter-print-funcs=f,g", "-unroll-count=3"):
+        binding.set_option("", argument)
+    passed_on = ("-filter-print-funcs=f", "-filter-print-funcs=g", "-rng-seed=7", "-unroll-count=4")
+    assert all_arguments(OptionContext(unroll_count=4)) == passed_on
 
 
 @pytest.mark.llvm22
