@@ -2,6 +2,7 @@
 // one, and the reason, unless the comment says otherwise.
 #pragma once
 
+#include <sys/mman.h>
 #include <sys/types.h>
 
 #include <atomic>
@@ -109,7 +110,14 @@ private:
     FileIdentity identity_;
 };
 
-enum class Access : std::uint8_t { none, read, read_write, read_execute, read_write_execute };
+// As mprotect(2) takes it.
+enum class Access : int {
+    none = PROT_NONE,
+    read = PROT_READ,
+    read_write = PROT_READ | PROT_WRITE,
+    read_execute = PROT_READ | PROT_EXEC,
+    read_write_execute = PROT_READ | PROT_WRITE | PROT_EXEC,
+};
 // Returns the protection of a range.
 Access access_of(const MappedRange& range);
 // Changes the protection of the pages that hold [begin, end).

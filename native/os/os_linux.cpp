@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <linux/futex.h>
 #include <malloc.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
@@ -41,21 +40,7 @@ struct Line {
     std::size_t room = 0;
 };
 
-int flags_of(Access access) noexcept {
-    switch (access) {
-        case Access::none:
-            return PROT_NONE;
-        case Access::read:
-            return PROT_READ;
-        case Access::read_write:
-            return PROT_READ | PROT_WRITE;
-        case Access::read_execute:
-            return PROT_READ | PROT_EXEC;
-        case Access::read_write_execute:
-            return PROT_READ | PROT_WRITE | PROT_EXEC;
-    }
-    return PROT_NONE;
-}
+std::int64_t nanoseconds(const timespec& time) { return time.tv_sec * std::int64_t{1'000'000'000} + time.tv_nsec; }
 
 }  // namespace
 
@@ -162,12 +147,6 @@ Mapping map_nothing(std::size_t size) {
     return Mapping(got, size);
 }
 
-namespace {
-
-std::int64_t nanoseconds(const timespec& time) { return time.tv_sec * std::int64_t{1'000'000'000} + time.tv_nsec; }
-
-}  // namespace
-
 MappedFile::MappedFile(const std::string& path) {
     const Descriptor file(path);
     if (!file) throw OsError("open " + path, 0, errno);
@@ -197,13 +176,12 @@ void protect(std::uintptr_t begin, std::uintptr_t end, Access access) {
     const std::uintptr_t mask = page_size() - 1;
     const std::uintptr_t first = begin & ~mask;
     const std::uintptr_t last = (end + mask) & ~mask;
-    if (mprotect(reinterpret_cast<void*>(first), last - first, flags_of(access)) != 0)
-        throw OsError("mprotect", first, errno);
+    if (const int failed = try_protect(first, last, access); failed != 0) throw OsError("mprotect", first, failed);
 }
 
 int try_protect(std::uintptr_t begin, std::uintptr_t end, Access access) noexcept {
     const int before = errno;
-    const int failed = mprotect(reinterpret_cast<void*>(begin), end - begin, flags_of(access)) == 0 ? 0 : errno;
+    const int failed = mprotect(reinterpret_cast<void*>(begin), end - begin, static_cast<int>(access)) == 0 ? 0 : errno;
     errno = before;
     return failed;
 }
