@@ -9,6 +9,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -44,10 +45,7 @@ bool is_readable(const std::vector<MappedRange>& space, std::uintptr_t address, 
 // FIFO.
 class Descriptor {
 public:
-    Descriptor() = default;
     explicit Descriptor(const std::string& path) noexcept;
-    Descriptor(Descriptor&& other) noexcept;
-    Descriptor& operator=(Descriptor&& other) noexcept;
     Descriptor(const Descriptor&) = delete;
     Descriptor& operator=(const Descriptor&) = delete;
     ~Descriptor();
@@ -55,29 +53,27 @@ public:
     explicit operator bool() const noexcept { return number_ >= 0; }
 
 private:
-    int number_ = -1;
+    int number_;
 };
 
 // Owns a private mapping.
 class Mapping {
 public:
     Mapping() = default;
-    Mapping(void* address, std::size_t size) : address_(address), size_(size) {}
-    Mapping(Mapping&& other) noexcept;
-    Mapping& operator=(Mapping&& other) noexcept;
-    Mapping(const Mapping&) = delete;
-    Mapping& operator=(const Mapping&) = delete;
-    ~Mapping();
+    Mapping(void* address, std::size_t size) : bytes_(static_cast<std::uint8_t*>(address), {size}) {}
 
-    std::uint8_t* data() const noexcept { return static_cast<std::uint8_t*>(address_); }
-    std::uintptr_t address() const noexcept { return reinterpret_cast<std::uintptr_t>(address_); }
-    std::size_t size() const noexcept { return size_; }
+    std::uint8_t* data() const noexcept { return bytes_.get(); }
+    std::uintptr_t address() const noexcept { return reinterpret_cast<std::uintptr_t>(data()); }
+    std::size_t size() const noexcept { return bytes_.get_deleter().size; }
     // Gives up ownership: the pages stay mapped until the process ends.
-    void leak() noexcept { address_ = nullptr; }
+    void leak() noexcept { static_cast<void>(bytes_.release()); }
 
 private:
-    void* address_ = nullptr;
-    std::size_t size_ = 0;
+    struct Unmap {
+        std::size_t size;
+        void operator()(std::uint8_t* bytes) const noexcept { munmap(bytes, size); }
+    };
+    std::unique_ptr<std::uint8_t, Unmap> bytes_;
 };
 
 // Maps `size` writable bytes so that every byte is within 2 GiB (rel32) of every byte of [begin, end).

@@ -80,8 +80,7 @@ std::vector<MappedRange> address_space() {
 }
 
 bool is_readable(const std::vector<MappedRange>& space, std::uintptr_t address, std::size_t size) {
-    auto range = std::upper_bound(space.begin(), space.end(), address,
-                                  [](std::uintptr_t a, const MappedRange& r) { return a < r.end; });
+    auto range = std::ranges::upper_bound(space, address, {}, &MappedRange::end);
     while (size > 0) {
         if (range == space.end() || range->begin > address || !range->readable) return false;
         const std::size_t here = std::min<std::size_t>(size, range->end - address);
@@ -94,35 +93,15 @@ bool is_readable(const std::vector<MappedRange>& space, std::uintptr_t address, 
 
 Descriptor::Descriptor(const std::string& path) noexcept
     : number_(open(path.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)) {}
-Descriptor::Descriptor(Descriptor&& other) noexcept : number_(std::exchange(other.number_, -1)) {}
-
-Descriptor& Descriptor::operator=(Descriptor&& other) noexcept {
-    std::swap(number_, other.number_);
-    return *this;
-}
 
 Descriptor::~Descriptor() {
     if (number_ >= 0) close(number_);
-}
-
-Mapping::Mapping(Mapping&& other) noexcept
-    : address_(std::exchange(other.address_, nullptr)), size_(std::exchange(other.size_, 0)) {}
-
-Mapping& Mapping::operator=(Mapping&& other) noexcept {
-    std::swap(address_, other.address_);
-    std::swap(size_, other.size_);
-    return *this;
-}
-
-Mapping::~Mapping() {
-    if (address_ != nullptr) munmap(address_, size_);
 }
 
 Mapping map_near(std::uintptr_t begin, std::uintptr_t end, std::size_t size) {
     constexpr std::uintptr_t reach = (std::uintptr_t{1} << 31) - (std::uintptr_t{1} << 20);
     const std::uintptr_t low = end > reach ? end - reach : page_size();
     const std::uintptr_t high = begin + reach;
-    size = (size + page_size() - 1) / page_size() * page_size();
     std::uintptr_t free_from = low;
     auto space = address_space();
     space.push_back({high, high, false, false, false, 0, 0, 0, {}});
