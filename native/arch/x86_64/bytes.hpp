@@ -1,4 +1,4 @@
-// Finds bytes by some of their bits, many at a time: of 84 MB of code, one byte in thirty is worth a look.
+// Numbers in code; and bytes by some of their bits, many at a time: of 84 MB of code, one in thirty is worth a look.
 #pragma once
 
 #include <immintrin.h>
@@ -6,8 +6,22 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 
 namespace optctx::arch {
+
+template <class T>
+T read(const std::uint8_t* at) {
+    T value;
+    std::memcpy(&value, at, sizeof value);
+    return value;
+}
+
+// Where the 32-bit distance at `at` leads that counts from `next`.
+inline std::uintptr_t target_of(std::uintptr_t next, const std::uint8_t* at) {
+    return next + static_cast<std::uintptr_t>(std::intptr_t{read<std::int32_t>(at)});
+}
+
 namespace detail {
 
 template <class Found>
