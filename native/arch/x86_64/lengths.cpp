@@ -233,11 +233,11 @@ std::optional<std::vector<Located>> locate(const image::Library& image, const Fu
         while (position <= place) {
             if (position >= end) return found;
             const std::uint8_t* code = image.text() + (position - image.text_begin());
-            const auto length = instruction_length({code, std::min<std::size_t>(end - position, longest_instruction)});
+            const auto length = instruction_length({code, std::min(end - position, longest_instruction)});
             if (!length) return std::nullopt;
             if (length->operand_at != 0 && position + length->operand_at == place &&
                 length->operand_at + operand_bytes <= length->length && length->length <= end - position)
-                found.push_back({position, length->length, length->operand_at});
+                found.emplace_back(position, length->length, length->operand_at);
             position += length->length;
         }
     }
