@@ -23,12 +23,19 @@ struct OsError : std::runtime_error {
     OsError(const std::string& call, std::uintptr_t address, int code);
 };
 
+// As mprotect(2) takes it, which has more than these.
+enum class Access : int {
+    none = PROT_NONE,
+    read_write = PROT_READ | PROT_WRITE,
+    read_execute = PROT_READ | PROT_EXEC,
+};
+
 struct MappedRange {
+    bool permits(int protection) const noexcept { return (static_cast<int>(access) & protection) != 0; }
+
     std::uintptr_t begin;
     std::uintptr_t end;
-    bool readable;
-    bool writable;
-    bool executable;
+    Access access;
     // The mapped file; device, inode and path are empty without a file.
     std::uint64_t offset = 0;  // bytes into the file
     dev_t device = 0;
@@ -106,16 +113,6 @@ private:
     FileIdentity identity_;
 };
 
-// As mprotect(2) takes it.
-enum class Access : int {
-    none = PROT_NONE,
-    read = PROT_READ,
-    read_write = PROT_READ | PROT_WRITE,
-    read_execute = PROT_READ | PROT_EXEC,
-    read_write_execute = PROT_READ | PROT_WRITE | PROT_EXEC,
-};
-// Returns the protection of a range.
-Access access_of(const MappedRange& range);
 // Changes the protection of the pages that hold [begin, end).
 void protect(std::uintptr_t begin, std::uintptr_t end, Access access);
 // Does the same for whole pages in a signal handler, and preserves errno. Returns 0 or the error number.

@@ -67,9 +67,8 @@ std::vector<MappedRange> address_space() {
         if (std::sscanf(line.text, "%" SCNxPTR "-%" SCNxPTR " %4s %" SCNx64 " %x:%x %" SCNu64 " %n", &range.begin,
                         &range.end, flags, &range.offset, &major, &minor, &range.inode, &path) != 7)
             throw OsError("parse /proc/self/maps", 0, EPROTO);
-        range.readable = flags[0] == 'r';
-        range.writable = flags[1] == 'w';
-        range.executable = flags[2] == 'x';
+        range.access = Access{(flags[0] == 'r' ? PROT_READ : 0) | (flags[1] == 'w' ? PROT_WRITE : 0) |
+                              (flags[2] == 'x' ? PROT_EXEC : 0)};
         if (range.inode != 0) {
             range.device = makedev(major, minor);
             range.path.assign(line.text + path, std::strcspn(line.text + path, "\n"));
@@ -82,7 +81,7 @@ std::vector<MappedRange> address_space() {
 bool is_readable(const std::vector<MappedRange>& space, std::uintptr_t address, std::size_t size) {
     auto range = std::ranges::upper_bound(space, address, {}, &MappedRange::end);
     while (size > 0) {
-        if (range == space.end() || range->begin > address || !range->readable) return false;
+        if (range == space.end() || range->begin > address || !range->permits(PROT_READ)) return false;
         const std::size_t here = std::min<std::size_t>(size, range->end - address);
         address += here;
         size -= here;
@@ -104,7 +103,7 @@ Mapping map_near(std::uintptr_t begin, std::uintptr_t end, std::size_t size) {
     const std::uintptr_t high = begin + reach;
     std::uintptr_t free_from = low;
     auto space = address_space();
-    space.push_back({high, high, false, false, false, 0, 0, 0, {}});
+    space.push_back({high, high, Access::none, 0, 0, 0, {}});
     for (const MappedRange& range : space) {
         // Stay one page away from neighbours, so that a stack or heap can still grow.
         const std::uintptr_t at = free_from + page_size();
@@ -144,12 +143,6 @@ void MappedFile::release_pages() const noexcept {
 }
 
 void trim_heap() noexcept { malloc_trim(0); }
-
-Access access_of(const MappedRange& range) {
-    if (!range.readable) return Access::none;
-    if (range.executable) return range.writable ? Access::read_write_execute : Access::read_execute;
-    return range.writable ? Access::read_write : Access::read;
-}
 
 void protect(std::uintptr_t begin, std::uintptr_t end, Access access) {
     const std::uintptr_t mask = page_size() - 1;

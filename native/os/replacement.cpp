@@ -24,7 +24,7 @@ MappedRange source_of(std::uintptr_t begin, std::uintptr_t end) {
     std::uintptr_t reached = begin;
     for (MappedRange& range : address_space()) {
         if (range.end <= reached || range.begin >= end) continue;
-        if (range.begin > reached || !range.readable || range.writable || !range.executable) break;
+        if (range.begin > reached || range.access != Access::read_execute) break;
         const bool first = reached == begin;
         const std::uint64_t offset = range.offset + (reached - range.begin);
         reached = range.end;

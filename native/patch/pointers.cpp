@@ -28,9 +28,9 @@ public:
             const auto first = std::ranges::lower_bound(by_address, range.begin, {}, &PointerChange::at);
             const auto end = std::ranges::lower_bound(by_address, range.end, {}, &PointerChange::at);
             mapped += static_cast<std::size_t>(end - first);
-            if (first == end || range.writable) continue;
+            if (first == end || range.permits(PROT_WRITE)) continue;
             const std::uintptr_t page = os::page_size(), last = std::prev(end)->at;
-            opened_.push_back({first->at / page * page, (last / page + 1) * page, os::access_of(range)});
+            opened_.push_back({first->at / page * page, (last / page + 1) * page, range.access});
             os::protect(opened_.back().begin, opened_.back().end, os::Access::read_write);
         }
         if (mapped < by_address.size()) throw os::OsError("mprotect", by_address.front().at, ENOMEM);
