@@ -24,11 +24,6 @@ namespace {
 
 const auto size_of_page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
 
-struct FileCloser {
-    void operator()(std::FILE* file) const noexcept { std::fclose(file); }
-};
-using File = std::unique_ptr<std::FILE, FileCloser>;
-
 // What getline(3) reads into.
 struct Line {
     Line() = default;
@@ -54,7 +49,7 @@ OsError::OsError(const std::string& call, std::uintptr_t address, int code)
     : std::runtime_error(call + " failed" + (address != 0 ? " at " + hex(address) : "") + ": " + std::strerror(code)) {}
 
 std::vector<MappedRange> address_space() {
-    const File file(std::fopen("/proc/self/maps", "re"));
+    const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen("/proc/self/maps", "re"), &std::fclose);
     if (!file) throw OsError("open /proc/self/maps", 0, errno);
     std::vector<MappedRange> ranges;
     Line line;  // of any length: a newline in a path takes four characters there

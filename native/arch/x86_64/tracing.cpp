@@ -112,12 +112,11 @@ private:
         return true;
     }
 
-    std::optional<std::uintptr_t> jump_target(std::uintptr_t address, unsigned length) const {
-        const Parts i(code(address));
+    static std::optional<std::uintptr_t> jump_target(const Parts& i, const std::uint8_t* distance,
+                                                     std::uintptr_t next) {
         if (!is_jump_if(i) && (i.escaped || (i.opcode != 0xE9 && i.opcode != 0xEB))) return std::nullopt;
-        const std::uint8_t* distance = code(address) + i.at;
-        if (i.escaped || i.opcode == 0xE9) return target_of(address + length, distance);
-        return address + length + static_cast<std::uintptr_t>(std::intptr_t{read<std::int8_t>(distance)});
+        if (i.escaped || i.opcode == 0xE9) return target_of(next, distance);
+        return next + static_cast<std::uintptr_t>(std::intptr_t{read<std::int8_t>(distance)});
     }
 
     // Keeps what both know. Returns whether that is less than `registers` did.
@@ -156,7 +155,7 @@ private:
         const Parts i(bytes);
         const std::uintptr_t next = address + known.length;
         const auto place = [&] { return target_of(next, bytes + i.at + 1); };
-        if (const auto target = jump_target(address, known.length)) {
+        if (const auto target = jump_target(i, bytes + i.at, next)) {
             arrive(*target);
             if (is_jump_if(i)) return;
             reached_ = false;
