@@ -21,22 +21,17 @@ Transaction::Transaction(std::vector<arch::Change> changes, std::uintptr_t text_
             throw std::runtime_error("no instruction is " + std::to_string(site.before.size()) + " bytes long");
         if (site.address < text_begin || site.address + site.before.size() > text_end)
             throw std::runtime_error("the site at " + os::hex(site.address) + " is outside the code");
+        if (!sites_.empty() && sites_.back().end() > site.address)
+            throw std::runtime_error("the sites at " + os::hex(sites_.back().address) + " and " +
+                                     os::hex(site.address) + " overlap");
         size += site.code.size() + arch::jump_size;
         sites_.push_back({site.address, 0, {}, {}, static_cast<std::uint8_t>(site.before.size())});
         std::ranges::copy(site.before, sites_.back().before.begin());
     }
-    check_overlap();
     check_bytes(&Placed::before);
     if (sites_.empty()) return;
     trampolines_ = os::map_near(text_begin, text_end, size);
     write_trampolines(changes);
-}
-
-void Transaction::check_overlap() const {
-    for (std::size_t i = 1; i < sites_.size(); ++i)
-        if (sites_[i - 1].end() > sites_[i].address)
-            throw std::runtime_error("the sites at " + os::hex(sites_[i - 1].address) + " and " +
-                                     os::hex(sites_[i].address) + " overlap");
 }
 
 void Transaction::write_trampolines(const std::vector<arch::Change>& changes) {

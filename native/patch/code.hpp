@@ -52,7 +52,6 @@ private:
         Bytes after;
         std::uint8_t size;  // of both
     };
-    void check_overlap() const;
     void write_trampolines(const std::vector<arch::Change>& changes);
     void check_bytes(Bytes Placed::* expected) const;
     void replace(Bytes Placed::* before, Bytes Placed::* after) const;
