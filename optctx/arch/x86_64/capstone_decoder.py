@@ -109,13 +109,10 @@ class CapstoneDecoder:
         at = detail.encoding.modrm_offset
         if not at or code[at] & 0xC7 != 0x05:
             return end, None
-        mnemonic = _mnemonic(instruction)
-        if mnemonic == "mov" and not _has_memory(detail):
-            return end, None  # to or from a control register
         target = end + int.from_bytes(code[at + 1 : at + 5], "little", signed=True)
         if detail.addr_size == 4:
             target &= 0xFFFFFFFF
-        return end, self._reference((address, code, at, target), mnemonic, detail)
+        return end, self._reference((address, code, at, target), _mnemonic(instruction), detail)
 
     def difference(self, old: bytes, new: bytes, address: int, base: int, displacement: int) -> str:
         """Say what is wrong unless `new` is `old` with the operand [base register + displacement]."""
@@ -159,9 +156,11 @@ class CapstoneDecoder:
         name: bytes | None = self._library.cs_reg_name(self._detailed, register)
         return "" if name is None else name.decode()
 
-    def _reference(self, place: tuple[int, bytes, int, int], mnemonic: str, detail: Any) -> Reference:
+    def _reference(self, place: tuple[int, bytes, int, int], mnemonic: str, detail: Any) -> Reference | None:
         operands = detail.operands[: detail.op_count]
         at = next((i for i, each in enumerate(operands) if each.type == MEMORY), None)
+        if mnemonic == "mov" and at is None:
+            return None  # to or from a control register
         access = None if at is None else (_AS_OTHER if at else _AS_FIRST).get(mnemonic)
         if mnemonic in _BRANCHES:
             size = operands[0].size if detail.modrm >> 3 & 7 in _NEAR else _MORE_THAN_ANY
@@ -200,10 +199,6 @@ def _mnemonic(instruction: Any) -> str:
     """Return the mnemonic without lock, rep and so on."""
     name: str = instruction.mnemonic.decode()
     return name.rpartition(" ")[2]
-
-
-def _has_memory(detail: Any) -> bool:
-    return any(operand.type == MEMORY for operand in detail.operands[: detail.op_count])
 
 
 READ, WRITE = 1, 2
