@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <tuple>
 #include <vector>
 
 namespace optctx::arch {
@@ -18,14 +19,9 @@ struct Length {
 // Of the first instruction of `code`, which need not be whole. Nothing for one that is not of the usual kinds.
 std::optional<Length> instruction_length(std::span<const std::uint8_t> code);
 
-struct Located {
-    std::uintptr_t address;
-    unsigned length;
-    unsigned operand_at;
-};
-
-// The instructions of which the places name the operand, walking from the start of the function. Nothing if an
-// instruction on the way is not of the usual kinds.
+// (address, length, operand_at) of the instructions of which the places name the operand, walking from the start of the
+// function. Nothing if an instruction on the way is not of the usual kinds.
+using Located = std::tuple<std::uintptr_t, unsigned, unsigned>;
 std::optional<std::vector<Located>> locate(const image::Library& image, const FunctionReferences& references);
 
 }  // namespace optctx::arch

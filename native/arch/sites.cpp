@@ -31,15 +31,16 @@ Readers group_readers(std::span<const Site> sites, const Slots& slots) {
 Words words_of(std::span<const Site> sites, const Slots& slots, const Readers& readers, std::uint32_t first) {
     if (readers.of_site.size() != sites.size()) throw image::Misfit("expected a reader for each site");
     Words found;
-    found.words.reserve(sites.size());
-    found.loads.reserve(sites.size());
+    auto& [words, loads] = found;
+    words.reserve(sites.size());
+    loads.reserve(sites.size());
     for (std::size_t i = 0; i < sites.size(); ++i) {
         const std::uint32_t reader = readers.of_site[i];
         const bool has_reader = reader != no_reader;
         const auto slot = slots.find(sites[i].region);
         if (!has_reader && slot == slots.end()) throw image::Misfit("expected a slot for the region of each site");
-        found.words.push_back(has_reader ? first + reader : slot->second);
-        found.loads.push_back(has_reader && (sites[i].uses & takes_address_bit) != 0);
+        words.push_back(has_reader ? first + reader : slot->second);
+        loads.push_back(has_reader && (sites[i].uses & takes_address_bit) != 0);
     }
     return found;
 }

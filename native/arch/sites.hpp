@@ -36,11 +36,8 @@ struct Readers {
 Readers group_readers(std::span<const Site> sites, const Slots& slots);
 
 // For each site the word of the view that it goes through: that of its reader, from `first` on, or the slot of its
-// region. Throws Misfit if there is neither. `loads`: 1 where it leads to an address that the site takes.
-struct Words {
-    std::vector<std::uint32_t> words;
-    std::vector<std::uint8_t> loads;
-};
+// region; and 1 where that word leads to an address that the site takes. Throws Misfit if there is no word.
+using Words = std::pair<std::vector<std::uint32_t>, std::vector<std::uint8_t>>;
 Words words_of(std::span<const Site> sites, const Slots& slots, const Readers& readers, std::uint32_t first);
 
 // What the sites of one region do with it.

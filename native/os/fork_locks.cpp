@@ -4,6 +4,7 @@
 
 #include <pthread.h>
 
+#include <algorithm>
 #include <bit>
 #include <cstddef>
 #include <cstdio>
@@ -22,19 +23,13 @@ public:
 
     void enrol(ForkSafeMutex& mutex) {
         const std::lock_guard lock(mutex_);
-        ForkSafeMutex** at = &first_;
-        while (*at != nullptr && (*at)->rank_ <= mutex.rank_) at = &(*at)->next_;
-        mutex.next_ = *at;
-        *at = &mutex;
+        const auto rank = [](const ForkSafeMutex* each) { return each->rank_; };
+        mutexes_.insert(std::ranges::upper_bound(mutexes_, mutex.rank_, {}, rank), &mutex);
     }
 
     void drop(ForkSafeMutex& mutex) noexcept {
         const std::lock_guard lock(mutex_);
-        for (ForkSafeMutex** at = &first_; *at != nullptr; at = &(*at)->next_) {
-            if (*at != &mutex) continue;
-            *at = mutex.next_;
-            return;
-        }
+        std::erase(mutexes_, &mutex);
     }
 
     void add(void (*repair)() noexcept) {
@@ -50,7 +45,7 @@ private:
 
     void hold() {
         mutex_.lock();
-        for (ForkSafeMutex* each = first_; each != nullptr; each = each->next_) {
+        for (ForkSafeMutex* each : mutexes_) {
             // The forking thread itself holds the mutex if a signal handler forks.
             each->held_by_fork_ = each->owner_.load(std::memory_order_relaxed) != ForkSafeMutex::this_thread();
             if (each->held_by_fork_) each->mutex_.lock();
@@ -58,7 +53,7 @@ private:
     }
 
     void release() {
-        for (ForkSafeMutex* each = first_; each != nullptr; each = each->next_)
+        for (ForkSafeMutex* each : mutexes_)
             if (each->held_by_fork_) each->mutex_.unlock();
         mutex_.unlock();
     }
@@ -76,8 +71,8 @@ private:
         get().release();
     }
 
-    std::mutex mutex_;  // of the list; taken before all others
-    ForkSafeMutex* first_ = nullptr;
+    std::mutex mutex_;                     // of the lists; taken before all others
+    std::vector<ForkSafeMutex*> mutexes_;  // by rank
     std::vector<void (*)() noexcept> repairs_;
 };
 

@@ -78,7 +78,6 @@ private:
     std::atomic<const void*> owner_{nullptr};
     const Rank rank_;
     bool held_by_fork_ = false;
-    ForkSafeMutex* next_ = nullptr;  // next higher rank; guarded by the mutex of the list
 };
 
 using ForkSafeLock = std::unique_lock<ForkSafeMutex>;

@@ -2,12 +2,14 @@
 // one, and the reason, unless the comment says otherwise.
 #pragma once
 
+#include <sys/mman.h>
 #include <sys/types.h>
 
 #include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -21,12 +23,19 @@ struct OsError : std::runtime_error {
     OsError(const std::string& call, std::uintptr_t address, int code);
 };
 
+// As mprotect(2) takes it, which has more than these.
+enum class Access : int {
+    none = PROT_NONE,
+    read_write = PROT_READ | PROT_WRITE,
+    read_execute = PROT_READ | PROT_EXEC,
+};
+
 struct MappedRange {
+    bool permits(int protection) const noexcept { return (static_cast<int>(access) & protection) != 0; }
+
     std::uintptr_t begin;
     std::uintptr_t end;
-    bool readable;
-    bool writable;
-    bool executable;
+    Access access;
     // The mapped file; device, inode and path are empty without a file.
     std::uint64_t offset = 0;  // bytes into the file
     dev_t device = 0;
@@ -43,10 +52,7 @@ bool is_readable(const std::vector<MappedRange>& space, std::uintptr_t address, 
 // FIFO.
 class Descriptor {
 public:
-    Descriptor() = default;
     explicit Descriptor(const std::string& path) noexcept;
-    Descriptor(Descriptor&& other) noexcept;
-    Descriptor& operator=(Descriptor&& other) noexcept;
     Descriptor(const Descriptor&) = delete;
     Descriptor& operator=(const Descriptor&) = delete;
     ~Descriptor();
@@ -54,29 +60,27 @@ public:
     explicit operator bool() const noexcept { return number_ >= 0; }
 
 private:
-    int number_ = -1;
+    int number_;
 };
 
 // Owns a private mapping.
 class Mapping {
 public:
     Mapping() = default;
-    Mapping(void* address, std::size_t size) : address_(address), size_(size) {}
-    Mapping(Mapping&& other) noexcept;
-    Mapping& operator=(Mapping&& other) noexcept;
-    Mapping(const Mapping&) = delete;
-    Mapping& operator=(const Mapping&) = delete;
-    ~Mapping();
+    Mapping(void* address, std::size_t size) : bytes_(static_cast<std::uint8_t*>(address), {size}) {}
 
-    std::uint8_t* data() const noexcept { return static_cast<std::uint8_t*>(address_); }
-    std::uintptr_t address() const noexcept { return reinterpret_cast<std::uintptr_t>(address_); }
-    std::size_t size() const noexcept { return size_; }
+    std::uint8_t* data() const noexcept { return bytes_.get(); }
+    std::uintptr_t address() const noexcept { return reinterpret_cast<std::uintptr_t>(data()); }
+    std::size_t size() const noexcept { return bytes_.get_deleter().size; }
     // Gives up ownership: the pages stay mapped until the process ends.
-    void leak() noexcept { address_ = nullptr; }
+    void leak() noexcept { static_cast<void>(bytes_.release()); }
 
 private:
-    void* address_ = nullptr;
-    std::size_t size_ = 0;
+    struct Unmap {
+        std::size_t size;
+        void operator()(std::uint8_t* bytes) const noexcept { munmap(bytes, size); }
+    };
+    std::unique_ptr<std::uint8_t, Unmap> bytes_;
 };
 
 // Maps `size` writable bytes so that every byte is within 2 GiB (rel32) of every byte of [begin, end).
@@ -109,9 +113,6 @@ private:
     FileIdentity identity_;
 };
 
-enum class Access : std::uint8_t { none, read, read_write, read_execute, read_write_execute };
-// Returns the protection of a range.
-Access access_of(const MappedRange& range);
 // Changes the protection of the pages that hold [begin, end).
 void protect(std::uintptr_t begin, std::uintptr_t end, Access access);
 // Does the same for whole pages in a signal handler, and preserves errno. Returns 0 or the error number.

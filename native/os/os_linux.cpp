@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <linux/futex.h>
 #include <malloc.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
@@ -25,11 +24,6 @@ namespace {
 
 const auto size_of_page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
 
-struct FileCloser {
-    void operator()(std::FILE* file) const noexcept { std::fclose(file); }
-};
-using File = std::unique_ptr<std::FILE, FileCloser>;
-
 // What getline(3) reads into.
 struct Line {
     Line() = default;
@@ -41,21 +35,7 @@ struct Line {
     std::size_t room = 0;
 };
 
-int flags_of(Access access) noexcept {
-    switch (access) {
-        case Access::none:
-            return PROT_NONE;
-        case Access::read:
-            return PROT_READ;
-        case Access::read_write:
-            return PROT_READ | PROT_WRITE;
-        case Access::read_execute:
-            return PROT_READ | PROT_EXEC;
-        case Access::read_write_execute:
-            return PROT_READ | PROT_WRITE | PROT_EXEC;
-    }
-    return PROT_NONE;
-}
+std::int64_t nanoseconds(const timespec& time) { return time.tv_sec * std::int64_t{1'000'000'000} + time.tv_nsec; }
 
 }  // namespace
 
@@ -69,7 +49,7 @@ OsError::OsError(const std::string& call, std::uintptr_t address, int code)
     : std::runtime_error(call + " failed" + (address != 0 ? " at " + hex(address) : "") + ": " + std::strerror(code)) {}
 
 std::vector<MappedRange> address_space() {
-    const File file(std::fopen("/proc/self/maps", "re"));
+    const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen("/proc/self/maps", "re"), &std::fclose);
     if (!file) throw OsError("open /proc/self/maps", 0, errno);
     std::vector<MappedRange> ranges;
     Line line;  // of any length: a newline in a path takes four characters there
@@ -82,9 +62,8 @@ std::vector<MappedRange> address_space() {
         if (std::sscanf(line.text, "%" SCNxPTR "-%" SCNxPTR " %4s %" SCNx64 " %x:%x %" SCNu64 " %n", &range.begin,
                         &range.end, flags, &range.offset, &major, &minor, &range.inode, &path) != 7)
             throw OsError("parse /proc/self/maps", 0, EPROTO);
-        range.readable = flags[0] == 'r';
-        range.writable = flags[1] == 'w';
-        range.executable = flags[2] == 'x';
+        range.access = Access{(flags[0] == 'r' ? PROT_READ : 0) | (flags[1] == 'w' ? PROT_WRITE : 0) |
+                              (flags[2] == 'x' ? PROT_EXEC : 0)};
         if (range.inode != 0) {
             range.device = makedev(major, minor);
             range.path.assign(line.text + path, std::strcspn(line.text + path, "\n"));
@@ -95,10 +74,9 @@ std::vector<MappedRange> address_space() {
 }
 
 bool is_readable(const std::vector<MappedRange>& space, std::uintptr_t address, std::size_t size) {
-    auto range = std::upper_bound(space.begin(), space.end(), address,
-                                  [](std::uintptr_t a, const MappedRange& r) { return a < r.end; });
+    auto range = std::ranges::upper_bound(space, address, {}, &MappedRange::end);
     while (size > 0) {
-        if (range == space.end() || range->begin > address || !range->readable) return false;
+        if (range == space.end() || range->begin > address || !range->permits(PROT_READ)) return false;
         const std::size_t here = std::min<std::size_t>(size, range->end - address);
         address += here;
         size -= here;
@@ -109,38 +87,18 @@ bool is_readable(const std::vector<MappedRange>& space, std::uintptr_t address, 
 
 Descriptor::Descriptor(const std::string& path) noexcept
     : number_(open(path.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)) {}
-Descriptor::Descriptor(Descriptor&& other) noexcept : number_(std::exchange(other.number_, -1)) {}
-
-Descriptor& Descriptor::operator=(Descriptor&& other) noexcept {
-    std::swap(number_, other.number_);
-    return *this;
-}
 
 Descriptor::~Descriptor() {
     if (number_ >= 0) close(number_);
-}
-
-Mapping::Mapping(Mapping&& other) noexcept
-    : address_(std::exchange(other.address_, nullptr)), size_(std::exchange(other.size_, 0)) {}
-
-Mapping& Mapping::operator=(Mapping&& other) noexcept {
-    std::swap(address_, other.address_);
-    std::swap(size_, other.size_);
-    return *this;
-}
-
-Mapping::~Mapping() {
-    if (address_ != nullptr) munmap(address_, size_);
 }
 
 Mapping map_near(std::uintptr_t begin, std::uintptr_t end, std::size_t size) {
     constexpr std::uintptr_t reach = (std::uintptr_t{1} << 31) - (std::uintptr_t{1} << 20);
     const std::uintptr_t low = end > reach ? end - reach : page_size();
     const std::uintptr_t high = begin + reach;
-    size = (size + page_size() - 1) / page_size() * page_size();
     std::uintptr_t free_from = low;
     auto space = address_space();
-    space.push_back({high, high, false, false, false, 0, 0, 0, {}});
+    space.push_back({high, high, Access::none, 0, 0, 0, {}});
     for (const MappedRange& range : space) {
         // Stay one page away from neighbours, so that a stack or heap can still grow.
         const std::uintptr_t at = free_from + page_size();
@@ -162,12 +120,6 @@ Mapping map_nothing(std::size_t size) {
     return Mapping(got, size);
 }
 
-namespace {
-
-std::int64_t nanoseconds(const timespec& time) { return time.tv_sec * std::int64_t{1'000'000'000} + time.tv_nsec; }
-
-}  // namespace
-
 MappedFile::MappedFile(const std::string& path) {
     const Descriptor file(path);
     if (!file) throw OsError("open " + path, 0, errno);
@@ -187,23 +139,16 @@ void MappedFile::release_pages() const noexcept {
 
 void trim_heap() noexcept { malloc_trim(0); }
 
-Access access_of(const MappedRange& range) {
-    if (!range.readable) return Access::none;
-    if (range.executable) return range.writable ? Access::read_write_execute : Access::read_execute;
-    return range.writable ? Access::read_write : Access::read;
-}
-
 void protect(std::uintptr_t begin, std::uintptr_t end, Access access) {
     const std::uintptr_t mask = page_size() - 1;
     const std::uintptr_t first = begin & ~mask;
     const std::uintptr_t last = (end + mask) & ~mask;
-    if (mprotect(reinterpret_cast<void*>(first), last - first, flags_of(access)) != 0)
-        throw OsError("mprotect", first, errno);
+    if (const int failed = try_protect(first, last, access); failed != 0) throw OsError("mprotect", first, failed);
 }
 
 int try_protect(std::uintptr_t begin, std::uintptr_t end, Access access) noexcept {
     const int before = errno;
-    const int failed = mprotect(reinterpret_cast<void*>(begin), end - begin, flags_of(access)) == 0 ? 0 : errno;
+    const int failed = mprotect(reinterpret_cast<void*>(begin), end - begin, static_cast<int>(access)) == 0 ? 0 : errno;
     errno = before;
     return failed;
 }

@@ -24,7 +24,7 @@ MappedRange source_of(std::uintptr_t begin, std::uintptr_t end) {
     std::uintptr_t reached = begin;
     for (MappedRange& range : address_space()) {
         if (range.end <= reached || range.begin >= end) continue;
-        if (range.begin > reached || !range.readable || range.writable || !range.executable) break;
+        if (range.begin > reached || range.access != Access::read_execute) break;
         const bool first = reached == begin;
         const std::uint64_t offset = range.offset + (reached - range.begin);
         reached = range.end;
@@ -75,18 +75,20 @@ std::uintptr_t page_of(std::uintptr_t address) { return address & ~(page_size() 
 }  // namespace
 
 Replacement::Replacement(std::uintptr_t begin, std::uintptr_t end)
-    : begin_(page_of(begin)), end_(page_of(end + page_size() - 1)), page_(page_size()) {
-    const MappedRange source = source_of(begin_, end_);
-    file_ = Descriptor(source.path);
-    offset_ = static_cast<off_t>(source.offset);
+    : begin_(page_of(begin)),
+      end_(page_of(end + page_size() - 1)),
+      source_(source_of(begin_, end_)),
+      file_(source_.path),
+      page_(page_size()) {
     struct stat status{};
     const std::size_t size = end_ - begin_;
     // Reading past the end of a truncated file raises SIGBUS.
-    has_file_ = source.inode != 0 && file_ && fstat(file_.number(), &status) == 0 &&
-                static_cast<std::uint64_t>(status.st_size) >= source.offset + size;
-    same_file_ = has_file_ && status.st_ino == source.inode && status.st_dev == source.device;
+    has_file_ = source_.inode != 0 && file_ && fstat(file_.number(), &status) == 0 &&
+                static_cast<std::uint64_t>(status.st_size) >= source_.offset + size;
+    same_file_ = has_file_ && status.st_ino == source_.inode && status.st_dev == source_.device;
     // Without the file, use anonymous memory, and fill every page.
-    void* got = has_file_ ? mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE, file_.number(), offset_)
+    const auto offset = static_cast<off_t>(source_.offset);
+    void* got = has_file_ ? mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE, file_.number(), offset)
                           : mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (got == MAP_FAILED) throw OsError("mmap of a second copy of the code", begin_, errno);
     mapping_ = Mapping(got, size);
@@ -103,29 +105,25 @@ void Replacement::fill() {
         while (edit != last && edit->end() <= page) ++edit;
         const bool is_files = entries && !is_private_copy((*entries)[i]);
         if (is_files)
-            edit_page(page, edit, last);
+            edit_page(page, edit, last, mapping_.data() + i * page_size());
         else
             fill_page(page, edit, last);
     }
 }
 
-void Replacement::edit_page(std::uintptr_t page, const Edit* first, const Edit* last) {
+void Replacement::edit_page(std::uintptr_t page, const Edit* first, const Edit* last, std::uint8_t* copy) {
     for (const Edit* edit = first; edit != last && edit->address < page + page_size(); ++edit) {
         const std::uintptr_t from = std::max(edit->address, page);
         const std::size_t size = std::min(edit->end(), page + page_size()) - from;
         const std::uint8_t* const bytes = edit->bytes.data() + (from - edit->address);
         if (std::memcmp(reinterpret_cast<const void*>(from), bytes, size) != 0)
-            std::memcpy(mapping_.data() + (from - begin_), bytes, size);
+            std::memcpy(copy + (from - page), bytes, size);
     }
 }
 
 void Replacement::fill_page(std::uintptr_t page, const Edit* first, const Edit* last) {
     std::memcpy(page_.data(), reinterpret_cast<const void*>(page), page_size());
-    for (const Edit* edit = first; edit != last && edit->address < page + page_size(); ++edit) {
-        const std::uintptr_t from = std::max(edit->address, page);
-        const std::uintptr_t to = std::min(edit->end(), page + page_size());
-        std::memcpy(page_.data() + (from - page), edit->bytes.data() + (from - edit->address), to - from);
-    }
+    edit_page(page, first, last, page_.data());
     // Read the file, not the mapping: a read there would make neighbouring pages resident, too.
     if (!is_in_file(page)) std::memcpy(mapping_.data() + (page - begin_), page_.data(), page_size());
 }
@@ -133,7 +131,7 @@ void Replacement::fill_page(std::uintptr_t page, const Edit* first, const Edit* 
 bool Replacement::is_in_file(std::uintptr_t page) {
     if (!has_file_) return false;
     in_file_.resize(page_size());
-    const off_t at = offset_ + static_cast<off_t>(page - begin_);
+    const off_t at = static_cast<off_t>(source_.offset + (page - begin_));
     const ssize_t got = pread(file_.number(), in_file_.data(), in_file_.size(), at);
     return got == static_cast<ssize_t>(in_file_.size()) && in_file_ == page_;
 }

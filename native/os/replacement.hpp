@@ -38,14 +38,14 @@ private:
     };
     void fill();
     bool is_in_file(std::uintptr_t page);
-    // Writes the edits of a page whose second copy has its other contents already.
-    void edit_page(std::uintptr_t page, const Edit* first, const Edit* last);
+    // Writes the edits of a page that change it into its copy.
+    static void edit_page(std::uintptr_t page, const Edit* first, const Edit* last, std::uint8_t* copy);
     void fill_page(std::uintptr_t page, const Edit* first, const Edit* last);
 
     std::uintptr_t begin_;
     std::uintptr_t end_;
+    MappedRange source_;  // what is mapped there
     Descriptor file_;
-    off_t offset_ = 0;  // offset of `begin_` in the file
     bool has_file_ = false;
     bool same_file_ = false;  // it is the mapped file itself
     Mapping mapping_;

@@ -3,6 +3,7 @@
 #include "os/fork_locks.hpp"
 #include "os/os.hpp"
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cerrno>
@@ -89,7 +90,7 @@ void check_first(const Hook& hook) {
 }
 
 void install(Hook& hook) {
-    if (sigaction(hook.signal, nullptr, &hook.previous) != 0) throw OsError("sigaction", 0, errno);
+    hook.previous = action_of(hook);
     struct sigaction action = hook.previous;  // keeps the signal mask that the previous handler expects
     action.sa_sigaction = on_signal;
     // A previous handler may raise the signal itself.
@@ -104,12 +105,6 @@ Asked& place_of(Hook& hook, SignalHandler handler) {
     for (Asked& asked : hook.asked)
         if (asked.handler.load() == nullptr) return asked;
     throw std::runtime_error("no room for another signal handler");
-}
-
-bool is_used(const Hook& hook) {
-    for (const Asked& asked : hook.asked)
-        if (asked.users > 0) return true;
-    return false;
 }
 
 }  // namespace
@@ -132,7 +127,8 @@ FirstHandler::~FirstHandler() {
     Asked& asked = place_of(hook, handler_);
     if (--asked.users == 0) asked.handler = nullptr;
     try {
-        if (!is_used(hook) && stands_first(hook)) hook.installed = sigaction(hook.signal, &hook.previous, nullptr) != 0;
+        const bool is_used = std::ranges::any_of(hook.asked, [](const Asked& each) { return each.users > 0; });
+        if (!is_used && stands_first(hook)) hook.installed = sigaction(hook.signal, &hook.previous, nullptr) != 0;
     } catch (const OsError&) {
         // This handler stays installed, and passes everything on.
     }

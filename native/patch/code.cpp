@@ -10,12 +10,6 @@
 
 namespace optctx::patch {
 
-Transaction::Bytes::Bytes(std::span<const std::uint8_t> bytes) : size_(static_cast<std::uint8_t>(bytes.size())) {
-    if (bytes.size() > bytes_.size())
-        throw std::runtime_error("no instruction is " + std::to_string(bytes.size()) + " bytes long");
-    std::copy(bytes.begin(), bytes.end(), bytes_.begin());
-}
-
 Transaction::Transaction(std::vector<arch::Change> changes, std::uintptr_t text_begin, std::uintptr_t text_end) {
     std::ranges::sort(changes, {}, &arch::Change::address);
     std::size_t size = 0;
@@ -23,23 +17,21 @@ Transaction::Transaction(std::vector<arch::Change> changes, std::uintptr_t text_
     for (const arch::Change& site : changes) {
         if (site.before.size() < arch::jump_size)
             throw std::runtime_error("the instruction at " + os::hex(site.address) + " is too short for a jump");
+        if (site.before.size() > arch::longest_instruction)
+            throw std::runtime_error("no instruction is " + std::to_string(site.before.size()) + " bytes long");
         if (site.address < text_begin || site.address + site.before.size() > text_end)
             throw std::runtime_error("the site at " + os::hex(site.address) + " is outside the code");
+        if (!sites_.empty() && sites_.back().end() > site.address)
+            throw std::runtime_error("the sites at " + os::hex(sites_.back().address) + " and " +
+                                     os::hex(site.address) + " overlap");
         size += site.code.size() + arch::jump_size;
-        sites_.push_back({site.address, 0, Bytes(site.before), {}});
+        sites_.push_back({site.address, 0, {}, {}, static_cast<std::uint8_t>(site.before.size())});
+        std::ranges::copy(site.before, sites_.back().before.begin());
     }
-    check_overlap();
     check_bytes(&Placed::before);
-    trampolines_ = os::map_near(text_begin, text_end, std::max<std::size_t>(size, 1));
-    used_ = size;
+    if (sites_.empty()) return;
+    trampolines_ = os::map_near(text_begin, text_end, size);
     write_trampolines(changes);
-}
-
-void Transaction::check_overlap() const {
-    for (std::size_t i = 1; i < sites_.size(); ++i)
-        if (sites_[i - 1].address + sites_[i - 1].before.size() > sites_[i].address)
-            throw std::runtime_error("the sites at " + os::hex(sites_[i - 1].address) + " and " +
-                                     os::hex(sites_[i].address) + " overlap");
 }
 
 void Transaction::write_trampolines(const std::vector<arch::Change>& changes) {
@@ -50,22 +42,21 @@ void Transaction::write_trampolines(const std::vector<arch::Change>& changes) {
         Placed& placed = sites_[i];
         placed.trampoline = at;
         code = changes[i].code;
-        arch::append_jump(code, at + code.size() + arch::jump_size, placed.address + placed.before.size());
+        arch::append_jump(code, at + code.size() + arch::jump_size, placed.end());
         std::memcpy(out, code.data(), code.size());
         out += code.size();
         at += code.size();
         jump.clear();
         arch::append_jump(jump, placed.address + arch::jump_size, placed.trampoline);
-        jump.resize(placed.before.size(), arch::filler);
-        placed.after = Bytes(jump);
+        jump.resize(placed.size, arch::filler);
+        std::ranges::copy(jump, placed.after.begin());
     }
-    os::protect(trampolines_.address(), trampolines_.address() + used_, os::Access::read_execute);
+    os::protect(trampolines_.address(), at, os::Access::read_execute);
 }
 
 void Transaction::check_bytes(Bytes Placed::* expected) const {
     for (const Placed& site : sites_) {
-        const Bytes& bytes = site.*expected;
-        if (std::memcmp(reinterpret_cast<const void*>(site.address), bytes.begin(), bytes.size()) != 0)
+        if (std::memcmp(reinterpret_cast<const void*>(site.address), (site.*expected).data(), site.size) != 0)
             throw std::runtime_error("the bytes at " + os::hex(site.address) +
                                      " are not those expected: other code has changed these bytes");
     }
@@ -73,8 +64,8 @@ void Transaction::check_bytes(Bytes Placed::* expected) const {
 
 void Transaction::replace(Bytes Placed::* before, Bytes Placed::* after) const {
     check_bytes(before);
-    os::Replacement replacement(sites_.front().address, sites_.back().address + sites_.back().before.size());
-    for (const Placed& site : sites_) replacement.write(site.address, {(site.*after).begin(), (site.*after).size()});
+    os::Replacement replacement(sites_.front().address, sites_.back().end());
+    for (const Placed& site : sites_) replacement.write(site.address, {(site.*after).data(), site.size});
     replacement.install();
 }
 
@@ -100,8 +91,7 @@ std::size_t Transaction::pages() const noexcept {
 }
 
 std::uintptr_t Transaction::trampoline_of(std::uintptr_t site) const {
-    const auto found = std::lower_bound(sites_.begin(), sites_.end(), site,
-                                        [](const Placed& placed, std::uintptr_t a) { return placed.address < a; });
+    const auto found = std::ranges::lower_bound(sites_, site, {}, &Placed::address);
     if (found == sites_.end() || found->address != site) throw std::runtime_error("no site at " + os::hex(site));
     return found->trampoline;
 }

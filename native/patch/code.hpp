@@ -9,7 +9,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <span>
 #include <vector>
 
 namespace optctx::patch {
@@ -37,37 +36,28 @@ public:
 
     bool committed() const noexcept { return committed_; }
     std::size_t size() const noexcept { return sites_.size(); }
-    std::size_t trampoline_bytes() const noexcept { return used_; }
+    std::size_t trampoline_bytes() const noexcept { return trampolines_.size(); }
     std::size_t pages() const noexcept;
     std::uintptr_t trampoline_of(std::uintptr_t site) const;
 
 private:
     // The bytes of one instruction. Thousands of them live until the process ends, so they are stored inline.
-    class Bytes {
-    public:
-        Bytes() = default;
-        explicit Bytes(std::span<const std::uint8_t> bytes);  // throws std::runtime_error for too many
-        const std::uint8_t* begin() const noexcept { return bytes_.data(); }
-        std::size_t size() const noexcept { return size_; }
-
-    private:
-        std::array<std::uint8_t, arch::longest_instruction> bytes_{};
-        std::uint8_t size_ = 0;
-    };
+    using Bytes = std::array<std::uint8_t, arch::longest_instruction>;
     struct Placed {
+        std::uintptr_t end() const noexcept { return address + size; }
+
         std::uintptr_t address;
         std::uintptr_t trampoline;
         Bytes before;
         Bytes after;
+        std::uint8_t size;  // of both
     };
-    void check_overlap() const;
     void write_trampolines(const std::vector<arch::Change>& changes);
     void check_bytes(Bytes Placed::* expected) const;
     void replace(Bytes Placed::* before, Bytes Placed::* after) const;
 
     std::vector<Placed> sites_;  // by address
     os::Mapping trampolines_;
-    std::size_t used_ = 0;
     bool committed_ = false;
 };
 

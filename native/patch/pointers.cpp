@@ -22,31 +22,25 @@ std::uintptr_t load(std::uintptr_t at) {
 // between them belong to others.
 class Writable {
 public:
-    explicit Writable(const std::vector<PointerChange>& by_address) {
-        const auto first_from = [&](std::uintptr_t address) {
-            return std::partition_point(by_address.begin(), by_address.end(),
-                                        [address](const PointerChange& each) { return each.at < address; });
-        };
+    explicit Writable(const std::vector<PointerChange>& by_address) : Writable() {  // from here on, ~Writable runs
         std::size_t mapped = 0;
         for (const os::MappedRange& range : os::address_space()) {
-            const auto first = first_from(range.begin), end = first_from(range.end);
+            const auto first = std::ranges::lower_bound(by_address, range.begin, {}, &PointerChange::at);
+            const auto end = std::ranges::lower_bound(by_address, range.end, {}, &PointerChange::at);
             mapped += static_cast<std::size_t>(end - first);
-            if (first == end || range.writable) continue;
+            if (first == end || range.permits(PROT_WRITE)) continue;
             const std::uintptr_t page = os::page_size(), last = std::prev(end)->at;
-            closed_.push_back({first->at / page * page, (last / page + 1) * page, os::access_of(range)});
+            opened_.push_back({first->at / page * page, (last / page + 1) * page, range.access});
+            os::protect(opened_.back().begin, opened_.back().end, os::Access::read_write);
         }
         if (mapped < by_address.size()) throw os::OsError("mprotect", by_address.front().at, ENOMEM);
-        for (; opened_ < closed_.size(); ++opened_) {
-            const auto [begin, end, own] = closed_[opened_];
-            if (const int code = os::try_protect(begin, end, os::Access::read_write)) {
-                close();
-                throw os::OsError("mprotect", begin, code);
-            }
-        }
     }
     Writable(const Writable&) = delete;
     Writable& operator=(const Writable&) = delete;
-    ~Writable() { close(); }
+    // A page whose protection cannot be changed stays writable. Its pointers are correct either way.
+    ~Writable() {
+        for (const auto& [begin, end, own] : opened_) os::try_protect(begin, end, own);
+    }
 
 private:
     struct Span {
@@ -54,23 +48,15 @@ private:
         std::uintptr_t end;
         os::Access own;
     };
-    // A page whose protection cannot be changed stays writable. Its pointers are correct either way.
-    void close() noexcept {
-        while (opened_ > 0) {
-            const auto [begin, end, own] = closed_[--opened_];
-            os::try_protect(begin, end, own);
-        }
-    }
+    Writable() = default;
 
-    std::vector<Span> closed_;  // what was not writable before
-    std::size_t opened_ = 0;    // of these, how many are now
+    std::vector<Span> opened_;  // what was not writable before
 };
 
 }  // namespace
 
 SharedPointers::SharedPointers(std::vector<PointerChange> changes) : changes_(std::move(changes)) {
-    std::sort(changes_.begin(), changes_.end(),
-              [](const PointerChange& a, const PointerChange& b) { return a.at < b.at; });
+    std::ranges::sort(changes_, {}, &PointerChange::at);
     for (const PointerChange& change : changes_) {
         if (change.at % sizeof(std::uintptr_t) != 0) throw std::runtime_error("a pointer is not aligned");
         if (load(change.at) != change.before)

@@ -135,8 +135,7 @@ void add_all_sites(nb::module_& m) {
         .def(
             "words",
             [](const Sites& s, const arch::Slots& slots, const arch::Readers& readers, std::uint32_t first) {
-                auto found = arch::words_of(s.all, slots, readers, first);
-                return std::pair(std::move(found.words), std::move(found.loads));
+                return arch::words_of(s.all, slots, readers, first);
             },
             "slots"_a, "readers"_a, "first"_a,
             "For each site its word of the view, and 1 where that leads to an address that it takes. `slots`: by "
@@ -223,16 +222,7 @@ void add_sites(nb::module_& m) {
     m.def("find_references_in", &arch::find_references_in, "image"_a, "spans"_a, "functions"_a,
           nb::call_guard<WithoutGil>(), "Do the same for one list, in the functions of these numbers.");
     m.def(
-        "locate",
-        [](const image::Library& i, const arch::FunctionReferences& references) {
-            std::optional<std::vector<std::tuple<std::uintptr_t, unsigned, unsigned>>> found;
-            if (const auto located = arch::locate(i, references)) {
-                found.emplace();
-                for (const auto& each : *located) found->emplace_back(each.address, each.length, each.operand_at);
-            }
-            return found;
-        },
-        "image"_a, "references"_a,
+        "locate", &arch::locate, "image"_a, "references"_a,
         "(address, length, index of the byte that names the operand) of each instruction at the places, or None if the "
         "function has an unusual one on the way.");
     m.def("find_branches", &arch::find_branches, "image"_a, "targets"_a, nb::call_guard<WithoutGil>(),

@@ -73,8 +73,7 @@ std::optional<bool> process_wide_flag(std::uintptr_t address) {
 }
 
 void follow_debugging(unsigned image) noexcept {
-    Debugging* instance = debugging(image);
-    if (instance != nullptr && instance->may_lag()) instance->follow();
+    if (Debugging* instance = debugging(image)) instance->follow();
 }
 
 Debugging::Debugging(unsigned image, const Places& places)
@@ -215,6 +214,7 @@ void Debugging::raised_by(std::size_t count) noexcept {
 }
 
 void Debugging::follow() noexcept {
+    if (!may_lag_.load(std::memory_order_relaxed)) return;
     const std::lock_guard lock(mutex);
     if (count_ > 0)
         follow_held();

@@ -64,9 +64,6 @@ public:
 
     // Make threads outside contexts follow what has been set process-wide.
     void follow() noexcept;
-    // Return whether threads outside contexts see the silent list, although the flag may since have been raised
-    // process-wide.
-    bool may_lag() const noexcept { return may_lag_.load(std::memory_order_relaxed); }
     // While the returned lock is held, `process_wide_flag` is the address of the flag's process-wide value, even while
     // contexts have raised LLVM's flag.
     os::ForkSafeLock hold() noexcept;
@@ -88,6 +85,7 @@ private:
     }
 
     Places places_;
+    // Threads outside contexts see the silent list, although the flag may since have been raised process-wide.
     std::atomic<bool> may_lag_{false};
     std::size_t count_ = 0;
     bool kept_ = false;        // process-wide value while the flag is raised
@@ -101,7 +99,7 @@ private:
 Debugging* debugging(unsigned image) noexcept;
 // Return the process-wide value if `address` is that of the debug flag of any image; otherwise nullopt.
 std::optional<bool> process_wide_flag(std::uintptr_t address);
-// Begin a call into an image: call `follow` if its list may be out of date.
+// Begin a call into an image: call `follow`, if it has debug output.
 void follow_debugging(unsigned image) noexcept;
 
 }  // namespace optctx::values

@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <cstring>
+#include <string_view>
 #include <utility>
 
 namespace optctx::values {
@@ -61,26 +62,20 @@ void share_pointer(Abi abi, const void* pointer, bool take) {
         change(*reinterpret_cast<std::int32_t*>(control + 8), 1);
 }
 
-std::uintptr_t duplicate(std::uintptr_t begin, std::uintptr_t end) {
-    auto* bytes = static_cast<std::uint8_t*>(::operator new(end - begin));  // freed by LLVM or never
-    std::memcpy(bytes, reinterpret_cast<const void*>(begin), end - begin);
-    return reinterpret_cast<std::uintptr_t>(bytes);
-}
-
 void duplicate_vector(std::uintptr_t (&vector)[3]) {
     const std::uintptr_t size = vector[1] - vector[0];
     if (size == 0) {
         vector[0] = vector[1] = vector[2] = 0;
         return;
     }
-    vector[0] = duplicate(vector[0], vector[1]);
+    void* const copy = ::operator new(size);  // freed by LLVM or never
+    std::memcpy(copy, reinterpret_cast<const void*>(vector[0]), size);
+    vector[0] = reinterpret_cast<std::uintptr_t>(copy);
     vector[1] = vector[2] = vector[0] + size;
 }
 
-bool same_vector(const std::uintptr_t (&a)[3], const std::uintptr_t (&b)[3]) {
-    const std::uintptr_t size = a[1] - a[0];
-    return size == b[1] - b[0] && (size == 0 || std::memcmp(reinterpret_cast<const void*>(a[0]),
-                                                            reinterpret_cast<const void*>(b[0]), size) == 0);
+std::string_view bytes_of(const std::uintptr_t (&vector)[3]) {
+    return {reinterpret_cast<const char*>(vector[0]), vector[1] - vector[0]};
 }
 
 bool same_strings(Abi abi, const std::uintptr_t (&a)[3], const std::uintptr_t (&b)[3]) {
@@ -91,16 +86,14 @@ bool same_strings(Abi abi, const std::uintptr_t (&a)[3], const std::uintptr_t (&
     return true;
 }
 
-std::uintptr_t (&values_of(void* list))[3] { return static_cast<RawList*>(list)->values; }
+RawList& list_at(void* value) { return *static_cast<RawList*>(value); }
 
-const std::uintptr_t (&values_of(const void* list))[3] { return static_cast<const RawList*>(list)->values; }
-
-std::uintptr_t (&positions_of(void* list))[3] { return static_cast<RawList*>(list)->positions; }
+const RawList& list_at(const void* value) { return *static_cast<const RawList*>(value); }
 
 // The strings of a list, in turn.
 template <class Visit>
 void for_strings(const Region& region, const void* list, const Visit& visit) {
-    const auto& values = values_of(list);
+    const auto& values = list_at(list).values;
     if (region.ownership != Ownership::list_of_strings) return;
     for (std::uintptr_t at = values[0]; at < values[1]; at += String::bytes(region.abi))
         visit(String(region.abi, reinterpret_cast<const void*>(at)));
@@ -242,10 +235,6 @@ std::shared_ptr<Block> clone(const Region& region, const void* from) {
     return block;
 }
 
-void point_at_variable(const Region& option, void* object, const void* variable) noexcept {
-    std::memcpy(static_cast<std::uint8_t*>(object) + option.value_offset, &variable, sizeof variable);
-}
-
 void share_string(String string) {
     if (const RawCowHeader* header = string.header()) {  // the empty one is a static object without a count
         if (header->capacity != 0) std::atomic_ref(string.header()->references).fetch_add(1, std::memory_order_relaxed);
@@ -268,9 +257,9 @@ void share_value(const Region& region, void* object) {
             return share_pointer(region.abi, value, true);
         case Ownership::list_of_strings:
         case Ownership::list: {
-            const std::uintptr_t from = values_of(value)[0];
-            duplicate_vector(values_of(value));
-            duplicate_vector(positions_of(value));
+            const std::uintptr_t from = list_at(value).values[0];
+            duplicate_vector(list_at(value).values);
+            duplicate_vector(list_at(value).positions);
             std::uintptr_t at = from;
             for_strings(region, value, [&](String element) {
                 element.relocate({region.abi, reinterpret_cast<const void*>(at)});
@@ -293,8 +282,8 @@ void release_value(const Region& region, void* object) {
         case Ownership::list_of_strings:
         case Ownership::list:
             for_strings(region, value, release_string);
-            ::operator delete(reinterpret_cast<void*>(values_of(value)[0]));
-            ::operator delete(reinterpret_cast<void*>(positions_of(value)[0]));
+            ::operator delete(reinterpret_cast<void*>(list_at(value).values[0]));
+            ::operator delete(reinterpret_cast<void*>(list_at(value).positions[0]));
     }
 }
 
@@ -331,11 +320,10 @@ void clear_value(const Region& region, void* object) {
     std::uint8_t* value = value_of(region, object);
     switch (region.kind) {
         case Kind::list: {
-            auto& values = values_of(value);
-            auto& positions = positions_of(value);
-            std::memset(values, 0, sizeof values);
-            std::memset(positions, 0, sizeof positions);
-            reinterpret_cast<RawList*>(value)->default_assigned = false;
+            RawList& list = list_at(value);
+            std::memset(list.values, 0, sizeof list.values);
+            std::memset(list.positions, 0, sizeof list.positions);
+            list.default_assigned = false;
             return;
         }
         case Kind::bits:
@@ -377,9 +365,9 @@ bool same_state(const Region& region, const void* a, const void* b) {
         case Ownership::string:
             return same_string(region, a, b);
         case Ownership::list_of_strings:
-            return same_strings(region.abi, values_of(left), values_of(right));
+            return same_strings(region.abi, list_at(left).values, list_at(right).values);
         case Ownership::list:
-            return same_vector(values_of(left), values_of(right));
+            return bytes_of(list_at(left).values) == bytes_of(list_at(right).values);
         default:
             return std::memcmp(left, right, plain_size(region)) == 0;
     }
@@ -398,10 +386,9 @@ void append_state(const Region& region, const void* object, std::string& text) {
             return append_string({region.abi, value}, text);
         case Ownership::list:
         case Ownership::list_of_strings: {
-            const auto& values = values_of(value);
-            const std::size_t size = values[1] - values[0];
-            if (region.ownership == Ownership::list)
-                return append_bytes(reinterpret_cast<const void*>(values[0]), size, text);
+            const std::string_view bytes = bytes_of(list_at(value).values);
+            const std::size_t size = bytes.size();
+            if (region.ownership == Ownership::list) return append_bytes(bytes.data(), size, text);
             append_bytes(&size, sizeof size, text);
             return for_strings(region, value, [&text](const String& element) { append_string(element, text); });
         }

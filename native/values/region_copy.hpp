@@ -48,8 +48,6 @@ private:
 void copy_object(const Region& region, const void* from, void* to);
 // Return a copy that has a share in whatever the value owns.
 std::shared_ptr<Block> clone(const Region& region, const void* from);
-// Make an option whose storage is external lead to this variable.
-void point_at_variable(const Region& option, void* object, const void* variable) noexcept;
 // Return the value in a copy of the region: at `value_offset` in an option, at the start of any other region.
 std::uint8_t* value_of(const Region& region, void* object);
 const std::uint8_t* value_of(const Region& region, const void* object);

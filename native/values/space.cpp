@@ -25,15 +25,6 @@ views::PerImage<std::atomic<Space*>> spaces{};
 
 Space* space_of(unsigned image) noexcept { return spaces[image].load(std::memory_order_acquire); }
 
-Setting copy_option(const std::vector<Region>& regions, std::uint32_t slot,
-                    const std::function<std::shared_ptr<Block>(std::uint32_t slot)>& copy) {
-    const std::uint32_t variable = regions[slot].variable;
-    if (variable == no_slot) return {{slot, copy(slot)}};
-    Setting setting{{slot, copy(slot)}, {variable, copy(variable)}};
-    point_at_variable(regions[slot], setting.front().block->address(), setting.back().block->address());
-    return setting;
-}
-
 Space::Space(unsigned image, std::vector<Region> regions, const std::vector<std::uint32_t>& set_default_index,
              std::uintptr_t add_occurrence, const Reporting& reporting, std::shared_ptr<const views::Layout> layout)
     : image_(views::checked_image(image)),
@@ -49,8 +40,7 @@ Space::Space(unsigned image, std::vector<Region> regions, const std::vector<std:
         if (region.scoped && region.role == Role::option) options_.push_back(slot);
     }
     by_address_ = options_;
-    std::sort(by_address_.begin(), by_address_.end(),
-              [this](std::uint32_t a, std::uint32_t b) { return regions_[a].live < regions_[b].live; });
+    std::ranges::sort(by_address_, {}, [this](std::uint32_t slot) { return regions_[slot].live; });
     layout_->spread(views::identity_view(image_));
     build_defaults(set_default_index);
     last_view_ = defaults_;
@@ -110,11 +100,15 @@ void Space::build_defaults(const std::vector<std::uint32_t>& set_default_index) 
 
 // Copy the option with its current process-wide value. Call with the storage lock held.
 Setting Space::clone_process_wide(std::uint32_t slot) const {
-    return copy_option(regions_, slot, [this](std::uint32_t of) {
-        const Region& region = regions_[of];
-        if (lists_types(of)) return debugging_->process_wide_types();
-        return clone(region, live(of));
-    });
+    const Region& region = regions_[slot];
+    Setting setting{{slot, clone(region, live(slot))}};
+    if (region.variable == no_slot) return setting;
+    const bool by_types = lists_types(region.variable);
+    setting.push_back({region.variable, by_types ? debugging_->process_wide_types()
+                                                 : clone(regions_[region.variable], live(region.variable))});
+    void* const variable = setting.back().block->address();
+    std::memcpy(setting.front().block->data() + region.value_offset, &variable, sizeof variable);
+    return setting;
 }
 
 // Whether LLVM may have kept an address into storage of this region: such storage is never freed.
@@ -133,9 +127,8 @@ void Space::keep_what_stays(const Setting& setting) {
 }
 
 std::optional<std::uint32_t> Space::slot_of(std::uintptr_t option) const noexcept {
-    const auto at =
-        std::lower_bound(by_address_.begin(), by_address_.end(), option,
-                         [this](std::uint32_t slot, std::uintptr_t address) { return regions_[slot].live < address; });
+    const auto address = [this](std::uint32_t slot) { return regions_[slot].live; };
+    const auto at = std::ranges::lower_bound(by_address_, option, {}, address);
     if (at == by_address_.end() || regions_[*at].live != option) return std::nullopt;
     return *at;
 }
@@ -220,9 +213,8 @@ std::shared_ptr<const Setting> Space::drift() {
     const std::lock_guard lock(storage_mutex_);
     const views::LiveView comparing;
     const auto flag = debugging_ == nullptr ? os::ForkSafeLock() : debugging_->hold();
-    const bool unchanged = std::none_of(options_.begin(), options_.end(),
-                                        [&](std::uint32_t slot) { return drifted(slot, last_view_.data()); });
-    if (unchanged) return last_drift_;
+    const auto changed = [&](std::uint32_t slot) { return drifted(slot, last_view_.data()); };
+    if (std::ranges::none_of(options_, changed)) return last_drift_;
     auto drift = std::make_shared<Setting>();
     std::vector<void*> view = defaults_;
     for (const std::uint32_t slot : options_) {

@@ -10,7 +10,6 @@
 #include "views/view.hpp"
 
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -35,11 +34,8 @@ struct Patch {
     std::uint32_t slot;
     std::shared_ptr<Block> block;
 };
-// The storage that gives one option a value: the option object and, if its storage is external, its variable.
+// The storage that gives one option a value: the option object and, if its storage is external, last its variable.
 using Setting = std::vector<Patch>;
-// Return such storage for the option in `slot`, whose parts `copy` makes; the variable comes last.
-Setting copy_option(const std::vector<Region>& regions, std::uint32_t slot,
-                    const std::function<std::shared_ptr<Block>(std::uint32_t slot)>& copy);
 
 class Space {
 public:

@@ -28,27 +28,17 @@ void set_general_register(ucontext_t& context, unsigned number, std::uintptr_t v
     context.uc_mcontext.gregs[places[number]] = static_cast<greg_t>(value);
 }
 
-namespace {
-
-constexpr std::uint8_t jmp = 0xE9;  // jmp rel32
-
-std::int32_t distance(std::uintptr_t from, std::uintptr_t to) {
-    const auto wide = static_cast<std::intptr_t>(to - from);
-    const auto narrow = static_cast<std::int32_t>(wide);
-    if (narrow != wide) throw std::runtime_error("no jump reaches from " + os::hex(from) + " to " + os::hex(to));
-    return narrow;
-}
-
-}  // namespace
-
 const std::size_t jump_size = 5;
 const std::uint8_t filler = 0xCC;  // int3
 
 void append_jump(std::vector<std::uint8_t>& code, std::uintptr_t next_instruction, std::uintptr_t to) {
-    const std::int32_t rel = distance(next_instruction, to);
-    const auto* bytes = reinterpret_cast<const std::uint8_t*>(&rel);
-    code.push_back(jmp);
-    code.insert(code.end(), bytes, bytes + sizeof rel);
+    const auto distance = static_cast<std::intptr_t>(to - next_instruction);
+    const auto rel32 = static_cast<std::int32_t>(distance);
+    if (rel32 != distance)
+        throw std::runtime_error("no jump reaches from " + os::hex(next_instruction) + " to " + os::hex(to));
+    const auto* bytes = reinterpret_cast<const std::uint8_t*>(&rel32);
+    code.push_back(0xE9);  // jmp rel32
+    code.insert(code.end(), bytes, bytes + sizeof rel32);
 }
 
 }  // namespace optctx::arch

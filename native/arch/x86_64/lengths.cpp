@@ -49,19 +49,19 @@ constexpr Map one_byte() {
     map[0x80] = {both, true, byte};
     map[0x81] = {both, true, word_or_double};
     map[0x83] = {both, true, byte};
-    set_range(map, 0x84, 0x8B, {both, true});             // test, xchg, mov
-    map[0x8D] = {both, true, none, 0xFF, 0};              // lea
-    map[0x90] = {static_cast<std::uint8_t>(both | rep)};  // nop, pause
-    set_range(map, 0x91, 0x97, {both});                   // xchg
-    set_range(map, 0x98, 0x99, {both});                   // cwde, cdq
-    for (const unsigned opcode : {0xA4u, 0xA5u, 0xAAu, 0xABu}) map[opcode] = {static_cast<std::uint8_t>(both | rep)};
-    map[0xA8] = {both, false, byte};  // test
+    set_range(map, 0x84, 0x8B, {both, true});          // test, xchg, mov
+    map[0x8D] = {both, true, none, 0xFF, 0};           // lea
+    map[0x90] = {both | rep};                          // nop, pause
+    set_range(map, 0x91, 0x97, {both});                // xchg
+    set_range(map, 0x98, 0x99, {both});                // cwde, cdq
+    set(map, {0xA4, 0xA5, 0xAA, 0xAB}, {both | rep});  // movs, stos
+    map[0xA8] = {both, false, byte};                   // test
     map[0xA9] = {both, false, word_or_double};
     set_range(map, 0xB0, 0xB7, {plain, false, byte});  // mov
     set_range(map, 0xB8, 0xBF, {both, false, up_to_quad});
-    set(map, {0xC0, 0xC1}, {both, true, byte});            // shifts
-    map[0xC3] = {static_cast<std::uint8_t>(plain | rep)};  // ret
-    map[0xC6] = {both, true, byte, 1, 1};                  // mov
+    set(map, {0xC0, 0xC1}, {both, true, byte});  // shifts
+    map[0xC3] = {plain | rep};                   // ret
+    map[0xC6] = {both, true, byte, 1, 1};        // mov
     map[0xC7] = {both, true, word_or_double, 1, 1};
     map[0xC9] = {plain};                         // leave
     map[0xCC] = {plain};                         // int3
@@ -79,14 +79,14 @@ constexpr Map two_bytes() {  // after 0F
     Map map{};
     map[0x0B] = {plain};                      // ud2
     set_range(map, 0x10, 0x11, {any, true});  // movups and so on
-    map[0x12] = {static_cast<std::uint8_t>(plain | rep | repne), true};
+    map[0x12] = {plain | rep | repne, true};
     set(map, {0x13, 0x17}, {both, true, none, 0xFF, 0});
     set(map, {0x14, 0x15}, {both, true});
-    map[0x16] = {static_cast<std::uint8_t>(plain | rep), true};
+    map[0x16] = {plain | rep, true};
     map[0x18] = {plain, true, none, 0x0F, 0};  // prefetch
     map[0x1F] = {both, true, none, 1, 1};      // nop
     set(map, {0x28, 0x29, 0x2E, 0x2F}, {both, true});
-    set(map, {0x2A, 0x2C, 0x2D}, {static_cast<std::uint8_t>(rep | repne), true});
+    set(map, {0x2A, 0x2C, 0x2D}, {rep | repne, true});
     map[0x2B] = {both, true, none, 0xFF, 0};
     map[0x31] = {plain};                       // rdtsc
     set_range(map, 0x40, 0x4F, {both, true});  // cmov
@@ -94,15 +94,15 @@ constexpr Map two_bytes() {  // after 0F
     map[0x51] = {any, true};
     set_range(map, 0x54, 0x57, {both, true});
     set_range(map, 0x58, 0x5A, {any, true});
-    map[0x5B] = {static_cast<std::uint8_t>(both | rep), true};
+    map[0x5B] = {both | rep, true};
     set_range(map, 0x5C, 0x5F, {any, true});
     set_range(map, 0x60, 0x6E, {size, true});
-    map[0x6F] = {static_cast<std::uint8_t>(size | rep), true};
-    map[0x70] = {static_cast<std::uint8_t>(size | rep | repne), true, byte};
+    map[0x6F] = {size | rep, true};
+    map[0x70] = {size | rep | repne, true, byte};
     set(map, {0x71, 0x72}, {size, true, byte, 0, 0x54});  // shifts by an immediate: /2, /4, /6
     map[0x73] = {size, true, byte, 0, 0xCC};
     set_range(map, 0x74, 0x76, {size, true});
-    set(map, {0x7E, 0x7F}, {static_cast<std::uint8_t>(size | rep), true});
+    set(map, {0x7E, 0x7F}, {size | rep, true});
     set_range(map, 0x80, 0x8F, {plain, false, word_or_double});  // jcc
     set_range(map, 0x90, 0x9F, {plain, true});                   // setcc
     map[0xA2] = {plain};                                         // cpuid
@@ -113,7 +113,7 @@ constexpr Map two_bytes() {  // after 0F
     set(map, {0xB6, 0xB7, 0xBE, 0xBF}, {both, true});            // movzx, movsx
     map[0xB8] = {rep, true};                                     // popcnt
     map[0xBA] = {both, true, byte, 0xF0, 0xF0};                  // bt by an immediate
-    set(map, {0xBC, 0xBD}, {static_cast<std::uint8_t>(both | rep), true});
+    set(map, {0xBC, 0xBD}, {both | rep, true});
     map[0xC2] = {any, true, byte};   // cmpps and so on
     map[0xC4] = {size, true, byte};  // pinsrw
     map[0xC5] = {size, true, byte, 0, 0xFF};
@@ -122,7 +122,7 @@ constexpr Map two_bytes() {  // after 0F
     set_range(map, 0xD1, 0xD6, {size, true});
     map[0xD7] = {size, true, none, 0, 0xFF};
     set_range(map, 0xD8, 0xE5, {size, true});
-    map[0xE6] = {static_cast<std::uint8_t>(size | rep | repne), true};
+    map[0xE6] = {size | rep | repne, true};
     map[0xE7] = {size, true, none, 0xFF, 0};
     set_range(map, 0xE8, 0xEF, {size, true});
     set_range(map, 0xF1, 0xF6, {size, true});
@@ -233,11 +233,11 @@ std::optional<std::vector<Located>> locate(const image::Library& image, const Fu
         while (position <= place) {
             if (position >= end) return found;
             const std::uint8_t* code = image.text() + (position - image.text_begin());
-            const auto length = instruction_length({code, std::min<std::size_t>(end - position, longest_instruction)});
+            const auto length = instruction_length({code, std::min(end - position, longest_instruction)});
             if (!length) return std::nullopt;
             if (length->operand_at != 0 && position + length->operand_at == place &&
                 length->operand_at + operand_bytes <= length->length && length->length <= end - position)
-                found.push_back({position, length->length, length->operand_at});
+                found.emplace_back(position, length->length, length->operand_at);
             position += length->length;
         }
     }

@@ -5,20 +5,12 @@
 
 #include <algorithm>
 #include <bitset>
-#include <cstring>
 #include <optional>
 #include <string_view>
 #include <utility>
 
 namespace optctx::arch {
 namespace {
-
-// The displacement, after the ModRM byte, counts from the end of the instruction, which an immediate may follow.
-std::uintptr_t target_of(const std::uint8_t* modrm, std::uintptr_t modrm_at) {
-    std::int32_t displacement;
-    std::memcpy(&displacement, modrm + 1, sizeof displacement);
-    return modrm_at + 5 + static_cast<std::uintptr_t>(std::intptr_t{displacement});
-}
 
 bool may_refer(const image::SpanIndex& index, std::uintptr_t target) {
     if (!index.near(target) || !index.holds_any(target, target + 4)) return false;
@@ -67,7 +59,8 @@ void for_operands(const image::Library& image, std::uintptr_t begin, std::uintpt
     const std::uint8_t* text = image.text() + (begin - image.text_begin());
     for_bytes(text, text + (end - begin), operand_mask, operand, [&](const std::uint8_t* at) {
         const std::uintptr_t place = begin + static_cast<std::uintptr_t>(at - text);
-        take(place, target_of(at, place));
+        // The displacement, after the ModRM byte, counts from the end of the instruction: an immediate may come first.
+        take(place, target_of(place + operand_size, at + 1));
     });
 }
 
@@ -134,10 +127,8 @@ std::vector<std::pair<std::uintptr_t, std::uintptr_t>> find_branches(const image
     const std::uint8_t* text = image.text();
     const std::uint8_t* end = text + (image.text_end() - image.text_begin()) - 5;
     for_bytes(text, end, 0xFE, 0xE8, [&](const std::uint8_t* at) {  // E8: call rel32, E9: jmp rel32
-        std::int32_t displacement;
-        std::memcpy(&displacement, at + 1, sizeof displacement);
         const std::uintptr_t address = image.text_begin() + static_cast<std::uintptr_t>(at - text);
-        const std::uintptr_t target = address + 5 + static_cast<std::uintptr_t>(std::intptr_t{displacement});
+        const std::uintptr_t target = target_of(address + 5, at + 1);
         if (filter.contains(target)) found.emplace_back(address, target);
     });
     return found;

@@ -1,10 +1,11 @@
 #include "arch/tracing.hpp"
 
+#include "arch/faults.hpp"
 #include "arch/lengths.hpp"
+#include "arch/x86_64/bytes.hpp"
 
 #include <algorithm>
 #include <array>
-#include <cstring>
 #include <map>
 #include <span>
 #include <utility>
@@ -18,18 +19,6 @@ constexpr unsigned arguments[] = {rdi, rsi, rdx, rcx, r8, r9};
 constexpr unsigned changed_by_calls[] = {rax, rcx, rdx, rsi, rdi, r8, r9, r10, r11};
 
 using Registers = std::array<Value, count>;
-
-template <class T>
-T read(const std::uint8_t* at) {
-    T value;
-    std::memcpy(&value, at, sizeof value);
-    return value;
-}
-
-// Where the 32-bit distance at `at` leads that counts from `next`.
-std::uintptr_t destination(std::uintptr_t next, const std::uint8_t* at) {
-    return next + static_cast<std::uintptr_t>(std::intptr_t{read<std::int32_t>(at)});
-}
 
 // The parts of an instruction of the usual kinds.
 struct Parts {
@@ -115,7 +104,7 @@ private:
 
     bool find_instructions() {
         for (std::uintptr_t address = begin_; address < end_;) {
-            const auto known = instruction_length({code(address), std::min<std::size_t>(end_ - address, 15)});
+            const auto known = instruction_length({code(address), std::min(end_ - address, longest_instruction)});
             if (!known || known->length > end_ - address || jumps_by_table(Parts(code(address)))) return false;
             instructions_.push_back({address, *known});
             address += known->length;
@@ -123,12 +112,11 @@ private:
         return true;
     }
 
-    std::optional<std::uintptr_t> jump_target(std::uintptr_t address, unsigned length) const {
-        const Parts i(code(address));
+    static std::optional<std::uintptr_t> jump_target(const Parts& i, const std::uint8_t* distance,
+                                                     std::uintptr_t next) {
         if (!is_jump_if(i) && (i.escaped || (i.opcode != 0xE9 && i.opcode != 0xEB))) return std::nullopt;
-        const std::uint8_t* distance = code(address) + i.at;
-        if (i.escaped || i.opcode == 0xE9) return destination(address + length, distance);
-        return address + length + static_cast<std::uintptr_t>(std::intptr_t{read<std::int8_t>(distance)});
+        if (i.escaped || i.opcode == 0xE9) return target_of(next, distance);
+        return next + static_cast<std::uintptr_t>(std::intptr_t{read<std::int8_t>(distance)});
     }
 
     // Keeps what both know. Returns whether that is less than `registers` did.
@@ -148,7 +136,7 @@ private:
         std::size_t at = read<std::uint32_t>(stub.data()) == 0xFA1E0FF3 ? 4 : 0;
         at += stub[at] == 0xF2 ? 1 : 0;
         if (stub[at] != 0xFF || stub[at + 1] != 0x25) return address;
-        return destination(address + at + 6, &stub[at + 2]);
+        return target_of(address + at + 6, &stub[at + 2]);
     }
 
     void called(std::uintptr_t target) {
@@ -166,15 +154,15 @@ private:
         const std::uint8_t* bytes = code(address);
         const Parts i(bytes);
         const std::uintptr_t next = address + known.length;
-        const auto place = [&] { return destination(next, bytes + i.at + 1); };
-        if (const auto target = jump_target(address, known.length)) {
+        const auto place = [&] { return target_of(next, bytes + i.at + 1); };
+        if (const auto target = jump_target(i, bytes + i.at, next)) {
             arrive(*target);
             if (is_jump_if(i)) return;
             reached_ = false;
             if (*target < begin_ || *target >= end_) called(behind_stub(*target));
             return;
         }
-        if (!i.escaped && i.opcode == 0xE8) return called(behind_stub(destination(next, bytes + i.at)));
+        if (!i.escaped && i.opcode == 0xE8) return called(behind_stub(target_of(next, bytes + i.at)));
         if (!i.escaped && i.opcode == 0xFF && (i.extension() == 2 || i.extension() == 4)) {
             if (i.modrm >> 6 == 1 && (i.modrm & 7) != 4 && registers_[i.rm].kind == Value::first_word)
                 steps_.push_back({Step::virtual_call, bytes[i.at + 1], registers_[i.rm], {}});

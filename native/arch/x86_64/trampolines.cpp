@@ -14,6 +14,7 @@
 #include "arch/trampolines.hpp"
 
 #include "arch/faults.hpp"
+#include "arch/x86_64/bytes.hpp"
 #include "image/memory.hpp"
 
 #include <algorithm>
@@ -101,10 +102,7 @@ Instruction instruction_of(const image::Library& image, const Site& site) {
     const std::size_t at = site.operand_at;
     if (at == 0 || at + 1 + displacement_size > site.length || (code[at] & 0xC7) != 0x05)
         throw misfit("has no operand that is relative to it");
-    std::int32_t displacement;
-    std::memcpy(&displacement, code.data() + at + 1, sizeof displacement);
-    if (site.address + site.length + static_cast<std::uint64_t>(std::int64_t{displacement}) !=
-        site.region + static_cast<std::uint64_t>(std::int64_t{site.offset}))
+    if (target_of(site.address + site.length, &code[at + 1]) != site.region + static_cast<std::uint64_t>(site.offset))
         throw misfit("refers to something else");
     if (!is_register(site, code)) throw misfit("cannot use the register that it names");
     return code;

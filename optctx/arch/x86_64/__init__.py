@@ -10,11 +10,7 @@ from optctx.arch.x86_64.intercepting import (
     register_of,
     thunk,
 )
-from optctx.arch.x86_64.sites import (
-    Tactic,
-    find_references_to,
-    find_targets,
-)
+from optctx.arch.x86_64.sites import Tactic, find_references_to, find_targets
 
 __all__ = [
     "branch_to",

@@ -15,12 +15,11 @@ from optctx.arch.code import CannotDecodeError
 from optctx.arch.x86_64.capstone_library import (
     INSTRUCTION,
     MEMORY,
-    NO_REGISTER,
     REGISTER,
     open_decoder,
     open_library,
 )
-from optctx.arch.x86_64.decoding import LONGEST, Decoded, Reference
+from optctx.arch.x86_64.decoding import LONGEST, Reference
 
 _PLACE, _SIZE, _ADDRESS = ctypes.c_char_p, ctypes.c_size_t, ctypes.c_uint64
 
@@ -96,24 +95,24 @@ class CapstoneDecoder:
             raise CannotDecodeError(f"capstone is not sure of {rest.hex()} at {end:#x}")
         return int(end)
 
-    def decode(self, code: bytes, address: int) -> Decoded:
-        """Decode the first instruction of `code`. If it is truncated, `reference` is None."""
+    def decode(self, code: bytes, address: int) -> tuple[int, Reference | None]:
+        """Decode the first instruction of `code`.
+
+        Returns the address after it, and its reference: None if it has none, or is truncated.
+        """
         instruction = self._decode(code[:LONGEST], address)
         end = address + instruction.size
         if instruction.size > len(code):
-            return Decoded(end, None)
+            return end, None
         code = code[: instruction.size]
         detail = instruction.detail.contents.x86
         at = detail.encoding.modrm_offset
         if not at or code[at] & 0xC7 != 0x05:
-            return Decoded(end, None)
-        mnemonic = _mnemonic(instruction)
-        if mnemonic == "mov" and not _has_memory(detail):
-            return Decoded(end, None)  # to or from a control register
+            return end, None
         target = end + int.from_bytes(code[at + 1 : at + 5], "little", signed=True)
         if detail.addr_size == 4:
             target &= 0xFFFFFFFF
-        return Decoded(end, self._reference((address, code, at, target), mnemonic, detail))
+        return end, self._reference((address, code, at, target), _mnemonic(instruction), detail)
 
     def difference(self, old: bytes, new: bytes, address: int, base: int, displacement: int) -> str:
         """Say what is wrong unless `new` is `old` with the operand [base register + displacement]."""
@@ -154,20 +153,20 @@ class CapstoneDecoder:
 
     def _name(self, register: int) -> str:
         """Return a register's name; empty for none."""
-        name: bytes | None = (
-            self._library.cs_reg_name(self._detailed, register) if register != NO_REGISTER else None
-        )
+        name: bytes | None = self._library.cs_reg_name(self._detailed, register)
         return "" if name is None else name.decode()
 
-    def _reference(self, place: tuple[int, bytes, int, int], mnemonic: str, detail: Any) -> Reference:
+    def _reference(self, place: tuple[int, bytes, int, int], mnemonic: str, detail: Any) -> Reference | None:
         operands = detail.operands[: detail.op_count]
         at = next((i for i, each in enumerate(operands) if each.type == MEMORY), None)
-        access = None if at is None else (AS_OTHER if at else AS_FIRST).get(mnemonic)
+        if mnemonic == "mov" and at is None:
+            return None  # to or from a control register
+        access = None if at is None else (_AS_OTHER if at else _AS_FIRST).get(mnemonic)
         if mnemonic in _BRANCHES:
             size = operands[0].size if detail.modrm >> 3 & 7 in _NEAR else _MORE_THAN_ANY
             return Reference(*place, size, mnemonic, branches=True, known=True)
         unsure = mnemonic in _UNSURE_WITH_SIZE and _OPERAND_SIZE in detail.prefix
-        if is_vex(mnemonic):
+        if mnemonic.startswith("v"):
             unsure = place[1][0] not in _VEX  # EVEX, which masks and repeats; or with another prefix
         if at is None or access is None or unsure:
             return Reference(*place, _MORE_THAN_ANY, mnemonic, branches=False, known=False)
@@ -180,10 +179,10 @@ class CapstoneDecoder:
             branches=False,
             known=True,
             registers=frozenset(_GENERAL[register] for register in named if register in _GENERAL)
-            | implicit_registers(mnemonic, len(operands), size),
+            | _implicit_registers(mnemonic, len(operands), size),
             first=_GENERAL.get(named[0]) if at else None,
             first_bytes=operands[0].size if at else 0,
-            memory_accesses=_accesses(mnemonic, access),
+            memory_accesses=int(access != 0) + (mnemonic in ("push", "pop")),  # which access the stack too
             reads=bool(access & READ),
             writes=bool(access & WRITE),
         )
@@ -200,15 +199,6 @@ def _mnemonic(instruction: Any) -> str:
     """Return the mnemonic without lock, rep and so on."""
     name: str = instruction.mnemonic.decode()
     return name.rpartition(" ")[2]
-
-
-def _has_memory(detail: Any) -> bool:
-    return any(operand.type == MEMORY for operand in detail.operands[: detail.op_count])
-
-
-def _accesses(mnemonic: str, access: int) -> int:
-    """Count the operands in memory: the named one, and the stack."""
-    return int(access != 0) + (mnemonic in ("push", "pop"))
 
 
 READ, WRITE = 1, 2
@@ -253,18 +243,13 @@ def _column(index: int) -> dict[str, int]:
     return found
 
 
-AS_FIRST, AS_OTHER = _column(0), _column(1)
-
-
-def is_vex(mnemonic: str) -> bool:
-    """Tell whether only a VEX or EVEX prefix makes an instruction of that name."""
-    return mnemonic.startswith("v")
+_AS_FIRST, _AS_OTHER = _column(0), _column(1)
 
 
 _RAX, _RDX, _RSP = 0, 2, 4
 
 
-def implicit_registers(mnemonic: str, operands: int, memory_bytes: int) -> set[int]:
+def _implicit_registers(mnemonic: str, operands: int, memory_bytes: int) -> set[int]:
     """Return the numbers of the general-purpose registers that the instruction uses without naming them."""
     if mnemonic in ("push", "pop"):
         return {_RSP}

@@ -28,10 +28,3 @@ class Reference(NamedTuple):
     memory_accesses: int = 0  # operands in memory that it reads or writes
     reads: bool = False  # the RIP-relative operand
     writes: bool = False  # the RIP-relative operand
-
-
-class Decoded(NamedTuple):
-    """One instruction: the address after it, and its RIP-relative operand, if it has one."""
-
-    end: int
-    reference: Reference | None

@@ -267,5 +267,4 @@ def _elsewhere(entrance: FunctionEntrance) -> bytes:
 
 
 def _displacement(code: bytes) -> int:
-    displacement: int = struct.unpack("<i", code[-4:])[0]
-    return displacement
+    return int.from_bytes(code[-4:], "little", signed=True)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import bisect
 import enum
 import struct
+import sys
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -66,17 +67,11 @@ _JUMP_SIZE = 5  # bytes of jmp rel32
 _NEEDS_SIB = {4, 12}
 
 
-class _Regions:
-    def __init__(self, spans: Sequence[tuple[int, int]]) -> None:
-        self._begins = [begin for begin, _ in spans]
-        self._sizes = [size for _, size in spans]
-
-    def find(self, address: int) -> tuple[int, int] | None:
-        """Return (begin, size) of the region that contains the address."""
-        index = bisect.bisect_right(self._begins, address) - 1
-        if index >= 0 and address - self._begins[index] < self._sizes[index]:
-            return self._begins[index], self._sizes[index]
-        return None
+def _region_at(address: int, spans: Sequence[tuple[int, int]]) -> tuple[int, int] | None:
+    """Return (begin, size) of the region that contains the address."""
+    index = bisect.bisect_right(spans, (address, sys.maxsize)) - 1
+    begin, size = spans[index] if index >= 0 else (0, 0)
+    return (begin, size) if address < begin + size else None
 
 
 def find_references_to(
@@ -88,7 +83,7 @@ def find_references_to(
     """
     to_spans, to_others = find_references_to_each(image, [_native_spans(spans), _native_spans(others)])
     refusals: list[SiteRefusal] = []
-    sites = Sites([*_judged(image, to_spans, _Regions(spans), refusals)])
+    sites = Sites([*_judged(image, to_spans, spans, refusals)])
     accesses = [
         (reference.target, reference.memory_bytes)
         for references in to_others
@@ -98,15 +93,18 @@ def find_references_to(
 
 
 def _judged(
-    image: Library, found: Iterable[FunctionReferences], regions: _Regions, refusals: list[SiteRefusal]
+    image: Library,
+    found: Iterable[FunctionReferences],
+    spans: Sequence[tuple[int, int]],
+    refusals: list[SiteRefusal],
 ) -> Iterator[Site]:
     """Yield the references that can be redirected. Adds the others to `refusals`."""
     for references in found:
         name, number = references.function.name, references.function.number
         if not name and image.is_stripped:
-            refusals += _unknown_code(image, references.places, regions)
+            refusals += _unknown_code(image, references.places, spans)
         for reference in _references(image, references):
-            region = regions.find(reference.target)
+            region = _region_at(reference.target, spans)
             if region is None:
                 continue
             outcome = judge(reference, region, name, number)
@@ -120,13 +118,15 @@ def _judged(
             yield outcome
 
 
-def _unknown_code(image: Library, places: Iterable[int], regions: _Regions) -> Iterator[SiteRefusal]:
+def _unknown_code(
+    image: Library, places: Iterable[int], spans: Sequence[tuple[int, int]]
+) -> Iterator[SiteRefusal]:
     """Refuse what bytes outside every function would refer to: in a stripped library they may be code."""
     for place in places:
         code = image.initial_bytes(place, 1 + _DISPLACEMENT.size)
         target = place + len(code) + _DISPLACEMENT.unpack_from(code, 1)[0]
         for immediate in (0, 1, 2, 4):
-            if region := regions.find(target + immediate):
+            if region := _region_at(target + immediate, spans):
                 yield SiteRefusal(place, region[0], "code of no function", code, "its function is not known")
 
 

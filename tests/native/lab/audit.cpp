@@ -93,7 +93,7 @@ Session::Session(const values::Space& space) : image_(space.image()) {
     own_code_ = range_of(reinterpret_cast<std::uintptr_t>(&last_before<Page>));
     for (const Region& region : regions_) {
         for (std::uintptr_t page = region.begin / page_bytes_ * page_bytes_; page < region.end; page += page_bytes_) {
-            if (pages_.empty() || pages_.back().begin < page) pages_.push_back({page, os::access_of(range_of(page))});
+            if (pages_.empty() || pages_.back().begin < page) pages_.push_back({page, range_of(page).access});
         }
     }
 }

@@ -17,7 +17,7 @@ from iced_x86 import (
     RegisterExt,
 )
 
-from optctx.arch.x86_64.decoding import LONGEST, Decoded, Reference
+from optctx.arch.x86_64.decoding import LONGEST, Reference
 
 _MOST_KNOWN = 1024
 _WRITES = {OpAccess.WRITE, OpAccess.READ_WRITE, OpAccess.COND_WRITE, OpAccess.READ_COND_WRITE}
@@ -44,11 +44,11 @@ class IcedDecoder:
         decoder = Decoder(64, code[: place + 1 - address], ip=address)
         return int(deque(decoder, maxlen=1)[0].ip)
 
-    def decode(self, code: bytes, address: int) -> Decoded:
+    def decode(self, code: bytes, address: int) -> tuple[int, Reference | None]:
         decoder = Decoder(64, code[:LONGEST], ip=address)
         instruction = decoder.decode()
         if not instruction.is_ip_rel_memory_operand:
-            return Decoded(instruction.next_ip, None)
+            return instruction.next_ip, None
         modrm_at = decoder.get_constant_offsets(instruction).displacement_offset - 1
         code = code[: instruction.len]
         encoding = code[: modrm_at + 1] + code[modrm_at + 5 :]  # a few hundred for thousands of instructions
@@ -58,7 +58,7 @@ class IcedDecoder:
             if len(self._known) < _MOST_KNOWN:
                 self._known[encoding] = known
         found = known._replace(address=address, code=code, target=instruction.ip_rel_memory_address)
-        return Decoded(instruction.next_ip, found)
+        return instruction.next_ip, found
 
     def _reference(self, instruction: Instruction, code: bytes, modrm_at: int) -> Reference:
         branches = instruction.flow_control != FlowControl.NEXT
