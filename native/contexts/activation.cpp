@@ -3,12 +3,9 @@
 #include "contexts/context.hpp"
 #include "os/fork_locks.hpp"
 
-#include <algorithm>
 #include <atomic>
 #include <cstddef>
-#include <cstring>
 #include <utility>
-#include <vector>
 
 namespace optctx::contexts {
 namespace {

@@ -3,12 +3,10 @@
 #include <malloc.h>
 
 #include <algorithm>
-#include <array>
 #include <cstdlib>
 #include <cstring>
 #include <mutex>
 #include <stdexcept>
-#include <string>
 #include <utility>
 
 namespace optctx::machine {

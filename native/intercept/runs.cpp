@@ -14,9 +14,6 @@
 #include <cstdlib>
 #include <cstring>
 #include <exception>
-#include <iterator>
-#include <memory>
-#include <string_view>
 #include <unordered_map>
 #include <utility>
 

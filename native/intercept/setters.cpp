@@ -10,7 +10,6 @@
 #include <exception>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <utility>
 
 namespace optctx::contain {

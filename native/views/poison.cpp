@@ -4,10 +4,8 @@
 #include "os/fork_locks.hpp"
 
 #include <algorithm>
-#include <array>
 #include <atomic>
 #include <mutex>
-#include <stdexcept>
 #include <utility>
 
 namespace optctx::views {
