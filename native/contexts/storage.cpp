@@ -1,5 +1,6 @@
 #include "contexts/storage.hpp"
 
+#include "contexts/context.hpp"
 #include "image/layouts.hpp"
 #include "os/fork_locks.hpp"
 #include "values/strings.hpp"
@@ -151,9 +152,10 @@ Storage::~Storage() {
     plan_.idle.push_back(std::move(*copies_));
 }
 
-void Storage::lead(Context* owner, views::Reads* reads) noexcept {
+void Storage::lead(Context& owner) noexcept {
+    views::Reads* const reads = owner.reads().get();
     layout_->spread(view_.data());
-    layout_->owner(view_.data()) = owner;
+    layout_->owner(view_.data()) = &owner;
     layout_->reads(view_.data()) = reads;
     if (reads != nullptr) layout_->poison(view_.data(), reads, nullptr);
 }

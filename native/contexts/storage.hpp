@@ -28,8 +28,8 @@ public:
     ~Storage();
 
     views::View view() noexcept { return view_.data(); }
-    // Lead the readers to the regions. If `reads` is not null, poison those that it does not know.
-    void lead(Context* owner, views::Reads* reads) noexcept;
+    // Lead the readers to the regions, under this context. Poison those that its reads, if it has any, do not know.
+    void lead(Context& owner) noexcept;
 
     // Discard what LLVM has written to the written regions, but for occurrences: it counts those in
     // Option::addOccurrence alone, whose calls optctx takes over inside a scope. Not after `rewrite`.

@@ -5,7 +5,6 @@
 #include "contexts/context.hpp"
 
 #include <atomic>
-#include <memory>
 
 namespace optctx::scopes {
 
@@ -22,7 +21,7 @@ struct Mark {
     contexts::Context& context;
     // Of the thread that entered the scope, until it leaves.
     const void* const thread = __builtin_thread_pointer();
-    std::unique_ptr<contexts::Activation> activation{};
+    contexts::Activated activation{};
     Mark* before = nullptr;  // what that thread showed before; null if that may end earlier
 
     unsigned image() const noexcept { return context.space().image(); }
