@@ -198,11 +198,6 @@ struct Thread {
             if (Kept* own = find_kept(gone.work)) std::swap(own->activation, gone.activation);
     }
 
-    // Whether nothing of its task is inside the scope.
-    bool is_innermost(const Mark& mark) const noexcept {
-        return (follows_switches() || &mark == entered.back()) && !is_hidden(&mark);
-    }
-
     void leave(Mark& mark) noexcept {
         if (entered.back() == &mark)
             entered.pop_back();
@@ -215,13 +210,6 @@ struct Thread {
             if (each.before == &mark) each.before = before;
         show(shown != &mark ? shown : follows_switches() ? nullptr : before);
         count_out(mark.image());
-    }
-
-    void end_work(const void* work) noexcept {
-        Kept* own = find_kept(work);
-        if (own == nullptr) return;
-        own->activation.reset();  // before its context
-        kept.erase(kept.begin() + (own - kept.data()));
     }
 
     void leave_all() noexcept {
@@ -331,7 +319,7 @@ Mark& to_leave(const contexts::Context& context, Mark* task) {
         throw contexts::ScopeError(
             "this thread is not inside it: it was not entered, was left already, or was entered on another thread");
     Mark& mark = follows_switches() && task != nullptr && task->is_entered_here() ? *task : **last;
-    if (own(&mark) && thread.is_innermost(mark)) return mark;
+    if (own(&mark) && (follows_switches() || &mark == entered.back()) && !thread.is_hidden(&mark)) return mark;
     throw contexts::ScopeError("it is not the innermost scope of this thread: scopes entered after it are still open");
 }
 
@@ -406,7 +394,12 @@ void end_instead() noexcept {
     thread.remove(std::prev(last.base()));
 }
 
-void end_work(const void* work) noexcept { thread.end_work(work); }
+void end_work(const void* work) noexcept {
+    Kept* own = thread.find_kept(work);
+    if (own == nullptr) return;
+    own->activation.reset();  // before its context
+    thread.kept.erase(thread.kept.begin() + (own - thread.kept.data()));
+}
 
 ScopeOfThread enter_of_thread(const std::shared_ptr<contexts::Context>& context) {
     if (serial == 0) serial = next_thread.fetch_add(1);
