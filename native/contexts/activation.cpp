@@ -64,8 +64,6 @@ void Activation::reset() {
         entered_.space().layout()->poison(storage_.view(), reads, nullptr);
 }
 
-Context& Activation::shown() const noexcept { return adopted_ != nullptr ? *adopted_ : entered_; }
-
 void Activation::adopt(std::shared_ptr<Context> context, Given given, bool fresh) {
     const std::vector<void*> values = context->values();
     const std::vector<void*> before = fresh ? std::vector<void*>() : shown().values();

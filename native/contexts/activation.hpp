@@ -43,7 +43,7 @@ public:
     // Return the context that a thread has entered.
     Context& entered() const noexcept { return entered_; }
     // Return the context whose values are shown, and how it came to be: the first one's and empty before `adopt`.
-    Context& shown() const noexcept;
+    Context& shown() const noexcept { return adopted_ != nullptr ? *adopted_ : entered_; }
     const std::shared_ptr<Context>& adopted() const noexcept { return adopted_; }
     const Given& given() const noexcept { return given_; }
     // Return the slot of the option that the view leads to at this address; nullopt if it is none of the activation's.

@@ -27,8 +27,8 @@ struct Values {
 // The caller disposes of machines, because LLVM must not be called with the lock held.
 class Table {
 public:
-    // Adds a machine that begins, made under those values. `like`: null, or the machine whose options it
-    // has. Returns the variants of an earlier machine at the same address.
+    // Adds a machine that begins, made under those values. `like`: null, or the machine whose options it has. Returns
+    // the variants of an earlier machine at the same address.
     std::vector<void*> add(const void* machine, const Values& values, Made made, const void* like) {
         Known known{values, std::move(made)};
         const std::lock_guard lock(mutex_);
