@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstddef>
-#include <cstring>
+#include <iterator>
 #include <utility>
 #include <vector>
 
@@ -14,112 +14,104 @@ namespace optctx::contexts {
 namespace {
 
 // Idle activations of the contexts of all images, oldest first.
-class Pool {
-public:
-    Pool() { idle_.reserve(most + 1); }
-
-    // Return an idle activation of this context, or null.
-    std::unique_ptr<Activation> take(const Context& context) {
-        const std::lock_guard lock(mutex_);
-        // The newest are at the end, and a scope is usually re-entered soon.
-        for (auto at = idle_.end(); at != idle_.begin();) {
-            if (&(*--at)->entered() != &context) continue;
-            std::unique_ptr<Activation> found = std::move(*at);
-            idle_.erase(at);
-            return found;
-        }
-        return nullptr;
-    }
-
-    void give(std::unique_ptr<Activation> activation) noexcept {
-        const std::lock_guard lock(mutex_);
-        idle_.push_back(std::move(activation));
-        if (idle_.size() > most) idle_.erase(idle_.begin());
-    }
-
-    void forget(const Context& context) {
-        const std::lock_guard lock(mutex_);
-        std::erase_if(idle_, [&](const auto& each) { return &each->entered() == &context; });
-    }
-
-private:
+struct Idle {
     static constexpr std::size_t most = 128;  // in the process, about 115 KB each
-    os::ForkSafeMutex mutex_{os::Rank::activations};
-    std::vector<std::unique_ptr<Activation>> idle_;
+    os::ForkSafeMutex mutex{os::Rank::activations};
+    std::vector<std::unique_ptr<Activation>> activations;
+    Idle() { activations.reserve(most + 1); }
 };
 
-auto& idle = *new Pool;  // outlives every thread
+auto& idle = *new Idle;  // outlives every thread
+
+// Return an idle activation of this context, or null.
+std::unique_ptr<Activation> take(const Context& context) {
+    const std::lock_guard lock(idle.mutex);
+    // The newest are at the end, and a scope is usually re-entered soon.
+    const auto found = std::find_if(idle.activations.rbegin(), idle.activations.rend(),
+                                    [&](const auto& each) { return &each->entered() == &context; });
+    if (found == idle.activations.rend()) return nullptr;
+    std::unique_ptr<Activation> taken = std::move(*found);
+    idle.activations.erase(std::next(found).base());
+    return taken;
+}
+
+void keep(std::unique_ptr<Activation> activation) noexcept {
+    const std::lock_guard lock(idle.mutex);
+    idle.activations.push_back(std::move(activation));
+    if (idle.activations.size() > Idle::most) idle.activations.erase(idle.activations.begin());
+}
 
 std::atomic<std::uint64_t> made_so_far{0};
 constexpr unsigned entry_bits = 36;  // of the number of an entry, for those of one activation
 
 }  // namespace
 
-Activation::Activation(values::Space& space, std::vector<void*> values, Context* owner, views::Reads* reads)
-    : space_(space),
-      owner_(owner),
-      reads_(reads),
-      storage_(space, std::move(values)),
+Activation::Activation(Context& context)
+    : entered_(context),
+      storage_(context.space(), context.values()),
       entry_((made_so_far.fetch_add(1) + 1) << entry_bits) {
-    storage_.lead(owner, reads);
+    storage_.lead(context);
 }
 
 Activation::~Activation() {
-    if (raises_flag_) space_.debugging()->lower();
+    if (raises_flag_) entered_.space().debugging()->lower();
 }
 
 void Activation::reset() {
     storage_.reset();
     ++entry_;
-    if (reads_ != nullptr) space_.layout()->poison(storage_.view(), reads_, nullptr);
+    if (const views::Reads* reads = entered_.reads().get())
+        entered_.space().layout()->poison(storage_.view(), reads, nullptr);
 }
-
-Context& Activation::shown() const noexcept { return adopted_ != nullptr ? *adopted_ : *owner_; }
 
 void Activation::adopt(std::shared_ptr<Context> context, Given given, bool fresh) {
     const std::vector<void*> values = context->values();
     const std::vector<void*> before = fresh ? std::vector<void*>() : shown().values();
     if (context->prints() && !raises_flag_) {
-        space_.debugging()->raise();
+        entered_.space().debugging()->raise();
         raises_flag_ = true;
     }
     storage_.rewrite(values, fresh ? nullptr : &before);
-    reads_ = context->reads().get();
-    storage_.lead(context.get(), reads_);
+    storage_.lead(*context);
     given_ = std::move(given);
     adopted_ = std::move(context);
-    const unsigned image = space_.image();
+    const unsigned image = entered_.space().image();
     const views::View view = storage_.view();
     if (views::view_read(image) != view && views::current_view(image) == view)
         views::set_current_view(image, view);  // a recorder shows a copy
 }
 
 std::optional<std::uint32_t> Activation::slot_of(std::uintptr_t option) const noexcept {
-    if (const auto slot = space_.slot_of(option)) return slot;
+    if (const auto slot = entered_.space().slot_of(option)) return slot;
     return storage_.slot_of(option);
 }
 
-std::unique_ptr<Activation> acquire(Context& context) {
+Activated acquire(Context& context) {
     context.come_in();
     try {
-        if (std::unique_ptr<Activation> found = idle.take(context)) {
-            found->reset();
-            return found;
-        }
-        return std::make_unique<Activation>(context.space(), context.values(), &context, context.reads().get());
+        std::unique_ptr<Activation> activation = take(context);
+        if (activation != nullptr)
+            activation->reset();
+        else
+            activation = std::make_unique<Activation>(context);
+        return Activated(activation.release());
     } catch (...) {
         context.go_out();
         throw;
     }
 }
 
-void release(std::unique_ptr<Activation> activation) noexcept {
-    Context& context = activation->entered();
-    if (activation->adopted() == nullptr) idle.give(std::move(activation));
-    activation.reset();
+void Release::operator()(Activation* activation) const noexcept {
+    std::unique_ptr<Activation> own(activation);
+    Context& context = own->entered();
+    if (own->adopted() == nullptr) keep(std::move(own));
+    own.reset();
     context.go_out();
 }
 
-void forget_idle(const Context& context) { idle.forget(context); }
+void forget_idle(const Context& context) {
+    const std::lock_guard lock(idle.mutex);
+    std::erase_if(idle.activations, [&](const auto& each) { return &each->entered() == &context; });
+}
 
 }  // namespace optctx::contexts

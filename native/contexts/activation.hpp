@@ -7,7 +7,6 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <vector>
 
 namespace optctx::contexts {
 
@@ -23,9 +22,8 @@ struct Given {
 // A view, with private copies of the regions that LLVM itself may write.
 class Activation {
 public:
-    // `values` maps each slot to the storage that holds its value. That storage, `owner` and `reads` must outlive the
-    // activation. If `reads` is not null, readers are marked there.
-    Activation(values::Space& space, std::vector<void*> values, Context* owner, views::Reads* reads);
+    // `context` must outlive the activation.
+    explicit Activation(Context& context);
     Activation(const Activation&) = delete;
     Activation& operator=(const Activation&) = delete;
     ~Activation();
@@ -43,9 +41,9 @@ public:
     // context cannot be used again for the first one.
     void adopt(std::shared_ptr<Context> context, Given given, bool fresh);
     // Return the context that a thread has entered.
-    Context& entered() const noexcept { return *owner_; }
+    Context& entered() const noexcept { return entered_; }
     // Return the context whose values are shown, and how it came to be: the first one's and empty before `adopt`.
-    Context& shown() const noexcept;
+    Context& shown() const noexcept { return adopted_ != nullptr ? *adopted_ : entered_; }
     const std::shared_ptr<Context>& adopted() const noexcept { return adopted_; }
     const Given& given() const noexcept { return given_; }
     // Return the slot of the option that the view leads to at this address; nullopt if it is none of the activation's.
@@ -54,9 +52,7 @@ public:
     bool raises_flag() const noexcept { return raises_flag_; }
 
 private:
-    values::Space& space_;
-    Context* owner_;
-    views::Reads* reads_;
+    Context& entered_;
     Storage storage_;
     std::uint64_t entry_;
     std::shared_ptr<Context> adopted_;
@@ -64,11 +60,14 @@ private:
     bool raises_flag_ = false;
 };
 
+// Keep an activation for later. The process keeps a bounded number of idle ones.
+struct Release {
+    void operator()(Activation* activation) const noexcept;
+};
+using Activated = std::unique_ptr<Activation, Release>;
 // Return an activation of the context that LLVM has not written to, for one thread: an idle one if there is any, which
 // is several times faster than making one. Throws views::UnwatchedError like Context::come_in.
-std::unique_ptr<Activation> acquire(Context& context);
-// Keep an activation for later. The process keeps a bounded number of idle ones.
-void release(std::unique_ptr<Activation> activation) noexcept;
+Activated acquire(Context& context);
 // Drop the idle ones of a context that is about to be destroyed.
 void forget_idle(const Context& context);
 

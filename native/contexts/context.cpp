@@ -30,12 +30,11 @@ Context::~Context() {
 }
 
 const values::Block* Context::block(std::uint32_t slot) const {
-    const auto find = [slot](const values::Setting& setting) {
-        return std::find_if(setting.rbegin(), setting.rend(),
-                            [slot](const values::Patch& p) { return p.slot == slot; });
-    };
-    if (const auto found = find(overrides_); found != overrides_.rend()) return found->block.get();
-    if (const auto found = find(*base_); found != base_->rend()) return found->block.get();
+    for (const values::Setting* setting : {&overrides_, base_.get()}) {
+        const auto found = std::find_if(setting->rbegin(), setting->rend(),
+                                        [slot](const values::Patch& patch) { return patch.slot == slot; });
+        if (found != setting->rend()) return found->block.get();
+    }
     return nullptr;
 }
 

@@ -1,5 +1,6 @@
 #include "contexts/storage.hpp"
 
+#include "contexts/context.hpp"
 #include "image/layouts.hpp"
 #include "os/fork_locks.hpp"
 #include "values/strings.hpp"
@@ -138,6 +139,7 @@ Storage::Storage(const values::Space& space, std::vector<void*> values)
       view_(std::move(values)),
       copies_(std::make_unique<Copies>(take_copies(plan_))),
       written_(copies_->block.get()),
+      string_sources_(plan_.own_string_slots.size()),
       pristine_(plan_.hot_words.size()) {
     view_.resize(layout_->size());
     copy();
@@ -151,9 +153,10 @@ Storage::~Storage() {
     plan_.idle.push_back(std::move(*copies_));
 }
 
-void Storage::lead(Context* owner, views::Reads* reads) noexcept {
+void Storage::lead(Context& owner) noexcept {
+    views::Reads* const reads = owner.reads().get();
     layout_->spread(view_.data());
-    layout_->owner(view_.data()) = owner;
+    layout_->owner(view_.data()) = &owner;
     layout_->reads(view_.data()) = reads;
     if (reads != nullptr) layout_->poison(view_.data(), reads, nullptr);
 }
@@ -161,15 +164,8 @@ void Storage::lead(Context* owner, views::Reads* reads) noexcept {
 // Copy the written regions from where the view leads, and lead it to the copies.
 void Storage::copy() {
     for (const std::uint32_t slot : plan_.slots) {
-        const values::Region& region = regions_[slot];
-        std::uint8_t* copy = object(slot);
-        if (values::is_own_string(region)) {
-            give_string(slot, view_[slot]);
-        } else {
-            values::copy_object(region, view_[slot], copy);
-            values::share_value(region, copy);
-        }
-        view_[slot] = copy;
+        give(slot, view_[slot]);
+        view_[slot] = object(slot);
     }
     for (const std::uint32_t slot : plan_.slots) {
         for (const values::Pointer& pointer : regions_[slot].pointers) {
@@ -177,17 +173,23 @@ void Storage::copy() {
             std::memcpy(object(slot) + pointer.at, &target, sizeof target);
         }
     }
-    note_pristine();
+    note_pristine(0, plan_.bytes);
 }
 
-// Give the copy of a region with such a string all that `from` has.
-void Storage::give_string(std::uint32_t slot, const void* from) {
-    values::copy_but_string(regions_[slot], from, object(slot));
+// Give the copy of a region all that `from` has. It owns nothing now, but for a string with characters of its own.
+void Storage::give(std::uint32_t slot, const void* from) {
+    const values::Region& region = regions_[slot];
+    std::uint8_t* copy = object(slot);
+    if (!values::is_own_string(region)) {
+        values::copy_object(region, from, copy);
+        values::share_value(region, copy);
+        return;
+    }
+    values::copy_but_string(region, from, copy);
     const auto& slots = plan_.own_string_slots;
     const auto at = static_cast<std::size_t>(std::lower_bound(slots.begin(), slots.end(), slot) - slots.begin());
-    string_sources_.resize(slots.size());
     string_sources_[at] = from;
-    values::give_string(regions_[slot], object(slot), from, copies_->characters[at]);
+    values::give_string(region, copy, from, copies_->characters[at]);
 }
 
 // Return this thread's copy of a region, or null.
@@ -230,25 +232,10 @@ bool Storage::is_written() const noexcept {
     return !is_pristine(0, plan_.state_from) || !is_pristine(plan_.occurrences_from, pristine_.size());
 }
 
-// Take what the hot words hold now for what LLVM has not written.
-void Storage::note_pristine() noexcept {
+// Take what the hot words from this byte of the block on hold now for what LLVM has not written.
+void Storage::note_pristine(std::size_t begin, std::size_t size) noexcept {
     for (std::size_t i = 0; i < pristine_.size(); ++i)
-        std::memcpy(&pristine_[i], written_->data() + plan_.hot_words[i], word_size);
-}
-
-// Give the copy of an option or a variable a value. It owns nothing now.
-void Storage::give(std::uint32_t slot, const void* value) {
-    const values::Region& region = regions_[slot];
-    std::uint8_t* copy = object(slot);
-    if (values::is_own_string(region)) {
-        give_string(slot, value);
-    } else {
-        values::copy_object(region, value, copy);
-        values::share_value(region, copy);
-    }
-    const std::size_t begin = plan_.at[slot];
-    for (std::size_t i = 0; i < pristine_.size(); ++i)
-        if (const std::size_t at = plan_.hot_words[i]; begin <= at && at < begin + region.size)
+        if (const std::size_t at = plan_.hot_words[i]; begin <= at && at < begin + size)
             std::memcpy(&pristine_[i], written_->data() + at, word_size);
 }
 
@@ -259,6 +246,7 @@ void Storage::rewrite(const std::vector<void*>& values, const std::vector<void*>
         } else if (is_value(regions_[slot]) && (before == nullptr || values[slot] != (*before)[slot])) {
             if (!values::is_own_string(regions_[slot])) values::release_value(regions_[slot], object(slot));
             give(slot, values[slot]);
+            note_pristine(plan_.at[slot], regions_[slot].size);
         }
     }
 }

@@ -28,8 +28,8 @@ public:
     ~Storage();
 
     views::View view() noexcept { return view_.data(); }
-    // Lead the readers to the regions. If `reads` is not null, poison those that it does not know.
-    void lead(Context* owner, views::Reads* reads) noexcept;
+    // Lead the readers to the regions, under this context. Poison those that its reads, if it has any, do not know.
+    void lead(Context& owner) noexcept;
 
     // Discard what LLVM has written to the written regions, but for occurrences: it counts those in
     // Option::addOccurrence alone, whose calls optctx takes over inside a scope. Not after `rewrite`.
@@ -46,9 +46,8 @@ public:
 private:
     void copy();
     std::uint8_t* object(std::uint32_t slot) const noexcept;
-    void give(std::uint32_t slot, const void* value);
-    void give_string(std::uint32_t slot, const void* from);
-    void note_pristine() noexcept;
+    void give(std::uint32_t slot, const void* from);
+    void note_pristine(std::size_t begin, std::size_t size) noexcept;
 
     const std::vector<values::Region>& regions_;
     const std::shared_ptr<const views::Layout> layout_;
@@ -56,8 +55,8 @@ private:
     std::vector<void*> view_;
     std::unique_ptr<Copies> copies_;
     values::Block* written_;
-    std::vector<const void*> string_sources_{};  // of each copy with a newer string
-    std::vector<std::uint64_t> pristine_;        // value of each hot word before LLVM ran
+    std::vector<const void*> string_sources_;  // of each copy with a newer string
+    std::vector<std::uint64_t> pristine_;      // value of each hot word before LLVM ran
 };
 
 }  // namespace optctx::contexts

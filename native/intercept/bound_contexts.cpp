@@ -22,35 +22,34 @@ struct Table {
 
 auto& tables = *new views::PerImage<Table>;  // outlives every thread
 
-bool add(Table& table, const void* llvm_context, const std::shared_ptr<const Binding>& binding) {
-    const std::lock_guard lock(table.mutex);
-    const bool added = table.bindings.emplace(llvm_context, binding).second;
-    if (added) table.count.fetch_add(1);
-    return added;
-}
-
-std::shared_ptr<const Binding> remove(Table& table, const void* llvm_context) noexcept {
-    const std::lock_guard lock(table.mutex);
-    auto node = table.bindings.extract(llvm_context);
-    if (node.empty()) return nullptr;
-    table.count.fetch_sub(1);
-    return std::move(node.mapped());
-}
-
 }  // namespace
 
 bool bind(const void* llvm_context, std::shared_ptr<const Binding> binding) {
+    Table& table = tables[binding->context->space().image()];
     binding->context->hold();
-    if (add(tables[binding->context->space().image()], llvm_context, binding)) return true;
+    {
+        const std::lock_guard lock(table.mutex);
+        if (table.bindings.emplace(llvm_context, binding).second) {
+            table.count.fetch_add(1);
+            return true;
+        }
+    }
     binding->context->let_go();
     return false;
 }
 
 std::shared_ptr<const Binding> unbind(unsigned image, const void* llvm_context) noexcept {
-    if (tables[image].count.load() == 0) return nullptr;
-    std::shared_ptr<const Binding> removed = remove(tables[image], llvm_context);
-    if (removed != nullptr) removed->context->let_go();
-    return removed;
+    Table& table = tables[image];
+    if (table.count.load() == 0) return nullptr;
+    decltype(table.bindings)::node_type removed;
+    {
+        const std::lock_guard lock(table.mutex);
+        removed = table.bindings.extract(llvm_context);
+        if (removed.empty()) return nullptr;
+        table.count.fetch_sub(1);
+    }
+    removed.mapped()->context->let_go();
+    return std::move(removed.mapped());
 }
 
 void unbind_by_contents(unsigned image, const void* contents) noexcept {

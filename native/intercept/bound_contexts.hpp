@@ -25,8 +25,7 @@ struct Binding : std::enable_shared_from_this<Binding> {
 };
 
 // Binds an LLVMContext of the image that the context is for. Returns false, with nothing changed, if the LLVMContext is
-// already bound. While it is bound, LLVM may read in the
-// context at any time.
+// already bound. While it is bound, LLVM may read in the context at any time.
 bool bind(const void* llvm_context, std::shared_ptr<const Binding> binding);
 // Returns the binding that was removed, or null.
 std::shared_ptr<const Binding> unbind(unsigned image, const void* llvm_context) noexcept;

@@ -3,12 +3,10 @@
 #include <malloc.h>
 
 #include <algorithm>
-#include <array>
 #include <cstdlib>
 #include <cstring>
 #include <mutex>
 #include <stdexcept>
-#include <string>
 #include <utility>
 
 namespace optctx::machine {
@@ -46,14 +44,6 @@ void copy_bits(const std::vector<Bits>& bits, const std::uint8_t* from, std::uin
 }
 
 }  // namespace
-
-Options::Options(const Facts& facts, const void* options) : facts_(facts), machine_(new std::uint8_t[facts.size_]()) {
-    facts_.construct(machine_.get(), options);
-}
-
-Options::~Options() { facts_.llvm_.destroy(machine_.get()); }
-
-void* Options::address() const noexcept { return machine_.get() + facts_.options_; }
 
 Facts::Facts(LlvmCalls calls) : llvm_(std::move(calls)) {
     // Where LLVM's constructor is inline in all its callers, strings have a layout in which zeros are an empty one.
@@ -136,20 +126,30 @@ const void* Facts::triple(const std::string& text) const {
     return found.get();
 }
 
-std::shared_ptr<const Options> Facts::options_of(const void* machine) const {
+std::shared_ptr<void> Facts::copy_options(const void* options) const {
+    auto machine = std::make_unique<std::uint8_t[]>(size_);
+    construct(machine.get(), options);
+    const auto destroy = [this](std::uint8_t* each) {
+        llvm_.destroy(each);
+        delete[] each;
+    };
+    const std::shared_ptr<std::uint8_t> owner(machine.release(), destroy);
+    return {owner, owner.get() + options_};
+}
+
+std::shared_ptr<void> Facts::options_of(const void* machine) const {
     if (llvm_.default_options == nullptr)
         throw std::runtime_error(
             "expected a target machine that was made after optctx attached, found an older one, "
             "and this LLVM does not tell its options; call optctx.attach() first");
-    auto options = std::make_shared<Options>(*this, static_cast<const std::uint8_t*>(machine) + options_);
+    auto options = copy_options(static_cast<const std::uint8_t*>(machine) + options_);
     const auto defaults = scratch(0);
     llvm_.default_options(defaults->data());
-    const Options unchanged(*this, defaults->data());
+    const auto unchanged = copy_options(defaults->data());
     std::vector<Bits> inside;
     for (const Bits& bits : selection_)
         if (bits.at >= options_) inside.push_back({bits.at - options_, bits.mask});
-    copy_bits(inside, static_cast<const std::uint8_t*>(unchanged.address()),
-              static_cast<std::uint8_t*>(options->address()));
+    copy_bits(inside, static_cast<const std::uint8_t*>(unchanged.get()), static_cast<std::uint8_t*>(options.get()));
     return options;
 }
 
@@ -206,7 +206,7 @@ void* Facts::make_like(const void* machine, const Made& made) const {
     const Owned cpu(llvm_.cpu(machine), &std::free);
     const Owned features(llvm_.features(machine), &std::free);
     const void* target = llvm_.target(machine);
-    void* result = maker_of(target)(target, triple(name.get()), text(cpu), text(features), made.options->address(),
+    void* result = maker_of(target)(target, triple(name.get()), text(cpu), text(features), made.options.get(),
                                     OptionalModel{field(machine, reloc_), true},
                                     OptionalModel{field(machine, code_), true}, *made.level, *made.jit);
     if (result == nullptr) throw std::runtime_error("LLVM makes no machine like the one in use");

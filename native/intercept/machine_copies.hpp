@@ -73,26 +73,9 @@ struct LlvmCalls {
                                       calls["set_machine_outliner"]};
 };
 
-class Facts;
-
-// Owns an llvm::TargetOptions, in a machine of the base class only: LLVM copies them nowhere else in every build.
-class Options {
-public:
-    // Copies the llvm::TargetOptions at `options`.
-    Options(const Facts& facts, const void* options);
-    Options(const Options&) = delete;
-    Options& operator=(const Options&) = delete;
-    ~Options();
-    void* address() const noexcept;
-
-private:
-    const Facts& facts_;
-    std::unique_ptr<std::uint8_t[]> machine_;
-};
-
 // How a machine was made, as far as that is known.
 struct Made {
-    std::shared_ptr<const Options> options{};  // as the program passed them
+    std::shared_ptr<const void> options{};  // a copy of the llvm::TargetOptions that the program passed
     // Whether it was made for a JIT. Some targets store that, but no function returns it.
     std::optional<bool> jit{};
     // Of optimisation, before its first use: LLVM lowers it while it works on some functions.
@@ -118,15 +101,16 @@ public:
     // Makes a machine from what `machine` was made from and from `made`, which is complete. Throws std::runtime_error
     // if LLVM refuses, or if the layout differs and LLVM would not see that.
     void* make_like(const void* machine, const Made& made) const;
+    // Copies the llvm::TargetOptions at `options`, in a machine of the base class: LLVM copies them nowhere else in
+    // every build.
+    std::shared_ptr<void> copy_options(const void* options) const;
     // Returns the options as the program passed them, except those that LLVM changed from option values while it made
     // `machine`. For a machine made before optctx attached. Throws std::runtime_error if they cannot be told.
-    std::shared_ptr<const Options> options_of(const void* machine) const;
+    std::shared_ptr<void> options_of(const void* machine) const;
     // Copies the verbosity, which can change at any time, from one machine to another.
     void carry(const void* from, void* to) const;
 
 private:
-    friend class Options;
-
     static std::int32_t field(const void* machine, std::size_t at) noexcept;
     void find_options(std::uint8_t* defaults);
     void find_models(const std::uint8_t* defaults);

@@ -47,8 +47,6 @@ struct Thread {
 
 thread_local Thread thread;
 
-std::string key_of(const contexts::Context* context) { return context == nullptr ? "" : context->key(); }
-
 Values values_in_force(unsigned image) {
     const contexts::Activation* activation = scopes::seen(image).activation;
     return activation == nullptr ? Values{} : Values{activation->shown().key(), activation->entry()};
@@ -104,7 +102,7 @@ void begin(unsigned image, const void* machine, const void* options) noexcept {
         Made made;
         if (like != nullptr) made.options = table.learn(like, {}).options;
         if (made.options == nullptr)
-            made.options = like == nullptr ? std::make_shared<const Options>(*facts, options) : facts->options_of(like);
+            made.options = like == nullptr ? facts->copy_options(options) : facts->options_of(like);
         const Values values = values_in_force(image);
         for (void* variant : table.add(machine, values, std::move(made), like)) facts->llvm().dispose(variant);
     } catch (const std::exception&) {  // out of memory: treat the machine as unknown
@@ -123,7 +121,8 @@ void give_back(const Taken& taken) noexcept {
     }
     void* left = taken.machine;
     try {
-        if (taken.kept) left = table.give(taken.original, key_of(taken.context.get()), taken.machine);
+        const contexts::Context* context = taken.context.get();
+        if (taken.kept) left = table.give(taken.original, context == nullptr ? "" : context->key(), taken.machine);
     } catch (const std::exception&) {  // out of memory
     }
     if (left != nullptr) facts->llvm().dispose(left);

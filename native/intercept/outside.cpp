@@ -3,7 +3,6 @@
 #include "views/per_image.hpp"
 
 #include <atomic>
-#include <utility>
 
 namespace optctx::bind {
 namespace {
@@ -23,11 +22,6 @@ auto& outside_rules = *new views::PerImage<OutsideRule>;  // outlives every thre
 Outside rule_in(std::uint64_t word) noexcept { return static_cast<Outside>(word & rule_bits); }
 std::size_t runs_in(std::uint64_t word) noexcept { return static_cast<std::size_t>(word / one_run); }
 
-void keep(std::atomic<const Binding*>& kept, std::unique_ptr<const Binding> next) noexcept {
-    const Binding* last = kept.load();
-    if (last == nullptr || last->context != next->context) kept = next.release();
-}
-
 }  // namespace
 
 Outside outside_rule(unsigned image) noexcept { return rule_in(outside_rules[image].word.load()); }
@@ -37,7 +31,10 @@ std::size_t set_outside_rule(unsigned image, Outside rule, std::unique_ptr<const
     std::uint64_t word = own.word.load();
     if (rule_in(word) == rule) return 0;
     if (runs_in(word) != 0) return runs_in(word);
-    if (rule == Outside::defaults) keep(own.defaults, std::move(defaults));
+    if (rule == Outside::defaults) {
+        const Binding* last = own.defaults.load();
+        if (last == nullptr || last->context != defaults->context) own.defaults = defaults.release();
+    }
     while (!own.word.compare_exchange_weak(word, static_cast<std::uint64_t>(rule)))
         if (runs_in(word) != 0) return runs_in(word);
     return 0;

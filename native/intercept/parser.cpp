@@ -6,8 +6,6 @@
 #include "scopes/scope.hpp"
 #include "views/view.hpp"
 
-#include <functional>
-
 namespace optctx::contain {
 namespace {
 

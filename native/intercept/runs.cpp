@@ -14,9 +14,6 @@
 #include <cstdlib>
 #include <cstring>
 #include <exception>
-#include <iterator>
-#include <memory>
-#include <string_view>
 #include <unordered_map>
 #include <utility>
 
@@ -213,17 +210,17 @@ bool begin_run(RunState& now, unsigned image, const void* llvm_context, Subject 
     return true;
 }
 
-bool begin_function(RunState& now, void* function) {
+// Enters the scope of the function, if it has one.
+void begin_function(RunState& now, void* function) {
     const Run& run = now.runs.back();
-    if (run.attributes == nullptr) return false;
-    if (!now.functions.empty() && now.functions.back() == function) return false;  // a nested pass manager
+    if (run.attributes == nullptr) return;
+    if (!now.functions.empty() && now.functions.back() == function) return;  // a nested pass manager
     const auto found = run.attributes->find(attribute_of(images[run.image].llvm, function).data());
-    if (found == run.attributes->end() || found->second.answer != Resolved::Answer::context) return false;
+    if (found == run.attributes->end() || found->second.answer != Resolved::Answer::context) return;
     // What LLVM writes while it makes the subtarget of such functions holds for all of them, in every pass.
-    if (!enter(found->second.context, found->second.owner, &found->second)) return false;
+    if (!enter(found->second.context, found->second.owner, &found->second)) return;
     now.functions.push_back(function);
     now.steps.push_back({Step::Kind::function, static_cast<std::uint8_t>(run.image)});
-    return true;
 }
 
 // Begins a run, unless the thread is in one on the same LLVMContext, and enters the scope of a function. Returns false,
@@ -337,26 +334,22 @@ std::uint64_t before(unsigned image, Work work, std::uint8_t argument, std::uint
         return 0;
     }
     RunState& now = state();
+    const std::size_t steps_before = now.steps.size();
     if (kind == Subject::llvm_context_that_begins) {
         bind_next(now.expected, image, subject);
         return 0;
     }
     if (kind == Subject::machine) {
-        const std::size_t steps_before = now.steps.size();
         begin_machine(now, image, arguments[argument]);
         return now.steps.size() - steps_before;
     }
-    if (kind == Subject::unfinished) {
-        const bool skipped = std::exchange(now.unfinished, 0) == arguments[0];
-        return skipped ? refuse(now, skip, arguments) : 0;
-    }
-    now.unfinished = 0;
+    const std::uint64_t unfinished = std::exchange(now.unfinished, 0);
+    if (kind == Subject::unfinished) return unfinished == arguments[0] ? refuse(now, skip, arguments) : 0;
     // A single pass runs inside the run of its pass manager, which has looked at the LLVMContext and at the attributes.
     if (skip == Skip::never && kind == Subject::function && !now.runs.empty() && now.runs.back().image == image &&
         now.runs.back().attributes == nullptr)
         return 0;
     if (kind == Subject::function && images[image].llvm.function_module(subject) == nullptr) return 0;
-    const std::size_t steps_before = now.steps.size();
     void* machine = skip == Skip::fail_with_text ? reinterpret_cast<void*>(arguments[0]) : nullptr;
     if (!begin_work(now, image, kind, subject, machine)) return refuse(now, skip, arguments);
     // Emission sets the module's data layout from the machine before it requests passes.

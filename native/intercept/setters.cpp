@@ -10,7 +10,6 @@
 #include <exception>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <utility>
 
 namespace optctx::contain {
@@ -26,9 +25,6 @@ Reporter reporter{};
 
 std::string text_of(RawStringRef text) { return {text.data, text.size}; }
 
-// LLVM has no name of a program to begin with where optctx parses, nor where llvmlite does.
-void print_fatal(const std::string& why) noexcept { std::fprintf(stderr, "LLVM ERROR: %s\n", why.c_str()); }
-
 // The scope that this thread is inside has these values from now on.
 void show(Activation& activation, unsigned image, std::uintptr_t option, std::shared_ptr<Context> context, Given given,
           bool fresh) {
@@ -36,15 +32,6 @@ void show(Activation& activation, unsigned image, std::uintptr_t option, std::sh
     if (lasts == scopes::Seen::Lasts::call) reporter.ends_with_call(image, option);
     activation.adopt(std::move(context), std::move(given), fresh);
     if (lasts == scopes::Seen::Lasts::scope && option != 0) reporter.contained(image, option);
-}
-
-Outcome refuse(values::Space& space, std::uint32_t slot, const values::Occurrences& values,
-               const values::ParseError& error) {
-    if (dynamic_cast<const values::FatalParseError*>(&error) != nullptr)
-        print_fatal(error.what());
-    else
-        space.complain(slot, values);
-    return Outcome::refused;
 }
 
 Outcome give_now(Activation& activation, unsigned image, std::uintptr_t option, Occurrence value, bool multi) {
@@ -61,8 +48,13 @@ Outcome give_now(Activation& activation, unsigned image, std::uintptr_t option, 
         const Context& shown = activation.shown();
         const values::Setting setting = space.parse(*slot, all);
         show(activation, image, option, shown.with(setting), std::move(given), false);
-    } catch (const values::ParseError& error) {
-        return refuse(space, *slot, all, error);
+    } catch (const values::FatalParseError& error) {
+        // LLVM has no name of a program to begin with where optctx parses, nor where llvmlite does.
+        std::fprintf(stderr, "LLVM ERROR: %s\n", error.what());
+        return Outcome::refused;
+    } catch (const values::ParseError&) {
+        space.complain(*slot, all);
+        return Outcome::refused;
     }
     return Outcome::contained;
 }

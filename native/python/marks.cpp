@@ -58,7 +58,7 @@ nb::object make(nb::handle owner, contexts::Context& context, const scopes::Mark
     if (made == nullptr) throw nb::python_error();
     new (&made->token) nb::object;
     if (outer != nullptr) object_of(*outer).inc_ref();
-    new (&made->mark) scopes::Mark(made, owner.inc_ref().ptr(), context, outer);
+    new (&made->mark) scopes::Mark{made, owner.inc_ref().ptr(), outer, context};
     PyObject_GC_Track(made);
     return nb::steal(reinterpret_cast<PyObject*>(made));
 }

@@ -70,12 +70,7 @@ void enter_now(nb::handle self, nb::handle task) {
     scopes::make_room();
     mark.activation = contexts::acquire(mark.context);
     const NoCollection alone;
-    try {
-        marks::token_of(mark) = task_scope::set(made, task);
-    } catch (...) {
-        contexts::release(std::move(mark.activation));
-        throw;
-    }
+    marks::token_of(mark) = task_scope::set(made, task);
     scopes::enter(mark);
     made.release();  // the thread keeps it
 }

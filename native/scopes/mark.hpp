@@ -5,7 +5,6 @@
 #include "contexts/context.hpp"
 
 #include <atomic>
-#include <memory>
 
 namespace optctx::scopes {
 
@@ -13,16 +12,13 @@ namespace optctx::scopes {
 // takes it to other threads; null stands for outside every scope. The thread that entered the scope keeps the mark,
 // too, until it leaves. A mark is part of an object of the caller's that counts its references.
 struct Mark {
-    Mark(void* object_, void* owner_, contexts::Context& context_, Mark* outer_)
-        : object(object_), owner(owner_), outer(outer_), context(context_) {}
-
     void* const object;
     void* const owner;  // the caller's object for the context; both live as long as the mark
     Mark* const outer;  // of the innermost scope of another image around it; lives as long as the mark
     contexts::Context& context;
     // Of the thread that entered the scope, until it leaves.
     const void* const thread = __builtin_thread_pointer();
-    std::unique_ptr<contexts::Activation> activation{};
+    contexts::Activated activation{};
     Mark* before = nullptr;  // what that thread showed before; null if that may end earlier
 
     unsigned image() const noexcept { return context.space().image(); }

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <memory>
 #include <new>
 #include <utility>
 
@@ -57,19 +56,16 @@ std::vector<std::uint32_t> Recorder::readers(const SeenReads& seen) const {
     return found;
 }
 
-void Recorder::want_also(const Recorder& outer) noexcept {
-    if (unwanted_ == nullptr) return;
-    if (outer.unwanted_ == nullptr)
-        unwanted_.reset();
-    else
-        unwanted_->keep_common(*outer.unwanted_);
-}
-
 void Recorder::start() {
     std::shared_ptr<Recorder> self = shared_from_this();
     recorders.started.reserve(recorders.started.size() + 1);
-    // What is read inside this block is no longer seen first by the enclosing one.
-    if (const Recorder* outer = recorders.innermost(image()); outer != nullptr) want_also(*outer);
+    // What is read inside this block is no longer seen first by the enclosing one, so this one wants it also.
+    if (const Recorder* outer = recorders.innermost(image()); outer != nullptr && unwanted_ != nullptr) {
+        if (outer->unwanted_ != nullptr)
+            unwanted_->keep_common(*outer->unwanted_);
+        else
+            unwanted_.reset();
+    }
     handler_.emplace();
     recorders.started.push_back(std::move(self));
     views::set_substitute(image(), this);
@@ -77,22 +73,17 @@ void Recorder::start() {
 }
 
 void Recorder::stop() {
-    const auto& started = recorders.started;
+    auto& started = recorders.started;
     if (started.empty() || started.back().get() != this)
         throw contexts::ScopeError(handler_ ? "it is not the innermost recording of this thread"
                                             : "it has ended already");
-    stop_innermost();
-}
-
-void Recorder::stop_innermost() noexcept {
-    auto& started = recorders.started;
     const std::shared_ptr<Recorder> self = std::move(started.back());
     started.pop_back();
-    --active[self->image()];
-    Recorder* outer = recorders.innermost(self->image());
-    if (outer != nullptr) outer->add(*self);
-    views::set_substitute(self->image(), outer);
-    self->handler_.reset();
+    --active[image()];
+    Recorder* outer = recorders.innermost(image());
+    if (outer != nullptr) outer->add(*this);
+    views::set_substitute(image(), outer);
+    handler_.reset();
 }
 
 void drop_recorders() noexcept {

@@ -49,10 +49,8 @@ public:
     bool lost() const noexcept { return lost_; }
 
 private:
-    void want_also(const Recorder& outer) noexcept;
     SeenReads& seen_under(contexts::Context* context);
     void add(const Recorder& inner) noexcept;
-    static void stop_innermost() noexcept;
 
     std::shared_ptr<const views::Layout> layout_;
     std::optional<views::PoisonHandler> handler_;

@@ -14,7 +14,7 @@
 namespace optctx::scopes {
 namespace {
 
-using Activated = std::unique_ptr<contexts::Activation>;
+using contexts::Activated;
 using Lasts = Seen::Lasts;
 
 views::PerImage<std::atomic<std::size_t>> inside{};  // entries of all threads
@@ -154,7 +154,7 @@ struct Thread {
     void put_down(std::size_t call) noexcept {
         for (Carried& each : carried)
             if (each.call == call && !(call == 0 && is_hidden(each.mark))) {
-                contexts::release(std::move(each.activation));
+                each.activation.reset();
                 if (call != 0) count_out(each.mark->image());
                 drop(each.mark);
             }
@@ -196,12 +196,6 @@ struct Thread {
         count_out(gone.context->space().image());
         if (gone.work != nullptr && gone.activation->adopted() == nullptr)
             if (Kept* own = find_kept(gone.work)) std::swap(own->activation, gone.activation);
-        if (gone.activation != nullptr) contexts::release(std::move(gone.activation));
-    }
-
-    // Whether nothing of its task is inside the scope.
-    bool is_innermost(const Mark& mark) const noexcept {
-        return (follows_switches() || &mark == entered.back()) && !is_hidden(&mark);
     }
 
     void leave(Mark& mark) noexcept {
@@ -209,33 +203,22 @@ struct Thread {
             entered.pop_back();
         else
             entered.erase(std::find(entered.begin(), entered.end(), &mark));
-        Activated left = std::move(mark.activation);
+        const Activated left = std::move(mark.activation);
         Mark* const before = std::exchange(mark.before, nullptr);
         pass_by(&mark, before);
         for (Call& each : bridged)
             if (each.before == &mark) each.before = before;
         show(shown != &mark ? shown : follows_switches() ? nullptr : before);
         count_out(mark.image());
-        contexts::release(std::move(left));
-    }
-
-    void end_work(const void* work) noexcept {
-        Kept* own = find_kept(work);
-        if (own == nullptr) return;
-        if (own->activation != nullptr) contexts::release(std::move(own->activation));
-        kept.erase(kept.begin() + (own - kept.data()));
     }
 
     void leave_all() noexcept {
         for (unsigned image = 0; image < views::max_images; ++image)
             if ((images >> image & 1) != 0) set(image, {});
         shown = nullptr;
-        for (Instead& each : instead) {
-            count_out(each.context->space().image());
-            contexts::release(std::move(each.activation));
-        }
+        for (const Instead& each : instead) count_out(each.context->space().image());
         instead.clear();
-        while (!kept.empty()) end_work(kept.back().work);
+        kept.clear();
         while (!entered.empty()) {
             Mark* const mark = entered.back();
             leave(*mark);
@@ -336,7 +319,7 @@ Mark& to_leave(const contexts::Context& context, Mark* task) {
         throw contexts::ScopeError(
             "this thread is not inside it: it was not entered, was left already, or was entered on another thread");
     Mark& mark = follows_switches() && task != nullptr && task->is_entered_here() ? *task : **last;
-    if (own(&mark) && thread.is_innermost(mark)) return mark;
+    if (own(&mark) && (follows_switches() || &mark == entered.back()) && !thread.is_hidden(&mark)) return mark;
     throw contexts::ScopeError("it is not the innermost scope of this thread: scopes entered after it are still open");
 }
 
@@ -351,18 +334,12 @@ void follow(Mark* task) {
     if (thread.shown == task) return;
     std::vector<std::pair<Mark*, Activated>> next;
     bool complete = true;
-    try {
-        for (Mark* mark = task; mark != nullptr; mark = mark->outer) {
-            if (mark->is_entered_here()) continue;
-            complete = complete && mark->context.reads() == nullptr;
-            if (complete && !thread.keeps(mark)) next.emplace_back(mark, contexts::acquire(mark->context));
-        }
-        thread.carried.reserve(thread.carried.size() + next.size());
-    } catch (...) {
-        for (auto& [mark, activation] : next)
-            if (activation != nullptr) contexts::release(std::move(activation));
-        throw;
+    for (Mark* mark = task; mark != nullptr; mark = mark->outer) {
+        if (mark->is_entered_here()) continue;
+        complete = complete && mark->context.reads() == nullptr;
+        if (complete && !thread.keeps(mark)) next.emplace_back(mark, contexts::acquire(mark->context));
     }
+    thread.carried.reserve(thread.carried.size() + next.size());
     if (!thread.carried.empty()) {
         thread.show(nullptr);
         thread.put_down(0);
@@ -417,7 +394,12 @@ void end_instead() noexcept {
     thread.remove(std::prev(last.base()));
 }
 
-void end_work(const void* work) noexcept { thread.end_work(work); }
+void end_work(const void* work) noexcept {
+    Kept* own = thread.find_kept(work);
+    if (own == nullptr) return;
+    own->activation.reset();  // before its context
+    thread.kept.erase(thread.kept.begin() + (own - thread.kept.data()));
+}
 
 ScopeOfThread enter_of_thread(const std::shared_ptr<contexts::Context>& context) {
     if (serial == 0) serial = next_thread.fetch_add(1);

@@ -4,10 +4,8 @@
 #include "os/fork_locks.hpp"
 
 #include <algorithm>
-#include <array>
 #include <atomic>
 #include <mutex>
-#include <stdexcept>
 #include <utility>
 
 namespace optctx::views {
@@ -22,11 +20,8 @@ struct Prepared {
 auto& mutex = *new os::ForkSafeMutex(os::Rank::readers);  // of all images; held while one is prepared
 PerImage<std::atomic<const Prepared*>> prepared{};
 
-bool before(const ReadingInstruction& a, const ReadingInstruction& b) { return a.address < b.address; }
-
 const ReadingInstruction* find(const Prepared& of, std::uintptr_t address) noexcept {
-    const auto found =
-        std::lower_bound(of.instructions.begin(), of.instructions.end(), ReadingInstruction{address, 0, 0}, before);
+    const auto found = std::ranges::lower_bound(of.instructions, address, {}, &ReadingInstruction::address);
     return found != of.instructions.end() && found->address == address ? &*found : nullptr;
 }
 
@@ -77,7 +72,7 @@ void prepare_poison(unsigned image, std::shared_ptr<const Layout> layout,
     for (const ReadingInstruction& each : instructions)
         if (each.reader >= layout->readers().size() || each.base >= arch::general_registers)
             throw std::runtime_error("an instruction of no reader");
-    std::sort(instructions.begin(), instructions.end(), before);
+    std::ranges::sort(instructions, {}, &ReadingInstruction::address);
     prepared[image].store(new Prepared{std::move(layout), std::move(instructions)}, std::memory_order_release);
 }
 

@@ -6,7 +6,6 @@
 #include "os/signals.hpp"
 #include "views/layout.hpp"
 
-#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <stdexcept>

@@ -1,6 +1,5 @@
 #include "views/view.hpp"
 
-#include <cstddef>
 #include <utility>
 
 namespace optctx::views {
