@@ -8,25 +8,14 @@
 #include "python/bytes.hpp"
 #include "python/callbacks.hpp"
 #include "python/gil.hpp"
-#include "views/view.hpp"
 
 #include <dlfcn.h>
 #include <unwind.h>
 
-#include <nanobind/stl/pair.h>
-#include <nanobind/stl/string.h>
-#include <nanobind/stl/vector.h>
-
 #include <algorithm>
 #include <atomic>
-#include <cstddef>
 #include <mutex>
-#include <utility>
-#include <vector>
 
-namespace nb = nanobind;
-using namespace nb::literals;
-using namespace optctx;
 using callbacks::Callback;
 
 namespace {

@@ -7,20 +7,9 @@
 #include "python/bindings.hpp"
 #include "python/bytes.hpp"
 
-#include <nanobind/stl/pair.h>
-#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/variant.h>
-#include <nanobind/stl/vector.h>
 
-#include <cstdint>
-#include <tuple>
-#include <utility>
 #include <variant>
-#include <vector>
-
-namespace nb = nanobind;
-using namespace nb::literals;
-using namespace optctx;
 
 namespace {
 

@@ -3,23 +3,11 @@
 #include "python/bindings.hpp"
 #include "python/block.hpp"
 #include "python/callbacks.hpp"
-#include "views/view.hpp"
 
-#include <nanobind/nanobind.h>
 #include <nanobind/stl/map.h>
-#include <nanobind/stl/string.h>
-#include <nanobind/stl/vector.h>
 
 #include <algorithm>
-#include <cstdint>
 #include <map>
-#include <string>
-#include <utility>
-#include <vector>
-
-namespace nb = nanobind;
-using namespace nb::literals;
-using namespace optctx;
 
 namespace {
 

@@ -6,23 +6,10 @@
 #include "python/bytes.hpp"
 #include "python/callbacks.hpp"
 #include "python/scope_block.hpp"
-#include "scopes/orphans.hpp"
 #include "scopes/scope.hpp"
-#include "views/per_image.hpp"
-
-#include <nanobind/nanobind.h>
-#include <nanobind/stl/optional.h>
-#include <nanobind/stl/pair.h>
-#include <nanobind/stl/shared_ptr.h>
-#include <nanobind/stl/string.h>
-#include <nanobind/stl/tuple.h>
-#include <nanobind/stl/vector.h>
 
 #include <cstring>
 
-namespace nb = nanobind;
-using namespace nb::literals;
-using namespace optctx;
 using callbacks::Callback;
 
 namespace {
@@ -56,7 +43,7 @@ bind::Resolved resolve(unsigned image, std::string_view text, void* here, std::s
     callbacks::ask_from_llvm(
         Callback::resolve,
         [&] {
-            drop_orphans();
+            scoping::drop_orphans();
             return nb::make_tuple(image, nb::bytes(text.data(), text.size()), object_or_none(here), before,
                                   nb::bytes(triple));
         },
@@ -97,7 +84,7 @@ std::size_t set_outside_rule(unsigned image, bind::Outside rule, std::shared_ptr
     else if (rule == bind::Outside::defaults)
         throw nb::value_error("this rule needs the registered values");
     const std::size_t running = bind::set_outside_rule(views::checked_image(image), rule, std::move(binding));
-    drop_orphans();
+    scoping::drop_orphans();
     return running;
 }
 
@@ -111,11 +98,7 @@ void configure_bindings(unsigned image, const std::vector<std::uintptr_t>& calls
 
 }  // namespace
 
-void drop_orphans() {
-    for (void* orphan : scopes::take_orphans()) Py_DECREF(static_cast<PyObject*>(orphan));
-}
-
-void add_bind(nb::module_& m) {
+void add_runs(nb::module_& m) {
     nb::enum_<bind::OnMismatch>(m, "OnMismatch")
         .value("switch_over", bind::OnMismatch::switch_over)
         .value("warn", bind::OnMismatch::warn)
@@ -144,7 +127,7 @@ void add_bind(nb::module_& m) {
         "bind",
         [](std::uintptr_t llvm_context, std::shared_ptr<contexts::Context> context, nb::object owner,
            bind::OnMismatch on_mismatch) {
-            drop_orphans();
+            scoping::drop_orphans();
             const unsigned image = context->space().image();
             const auto binding =
                 std::make_shared<const bind::Binding>(std::move(context), on_mismatch, owner.release().ptr());
@@ -164,7 +147,7 @@ void add_bind(nb::module_& m) {
             const nb::object owner =
                 object_or_none(binding == nullptr ? nullptr : static_cast<PyObject*>(binding->owner));
             binding.reset();
-            drop_orphans();
+            scoping::drop_orphans();
             return owner;
         },
         "image"_a, "llvm_context"_a, "Unbind an LLVMContext. Returns the owner of the binding, or None.");

@@ -9,15 +9,7 @@
 #include "python/task_variable.hpp"
 #include "scopes/scope.hpp"
 
-#include <nanobind/stl/optional.h>
-#include <nanobind/stl/pair.h>
 #include <nanobind/typing.h>
-
-#include <utility>
-
-namespace nb = nanobind;
-using namespace nb::literals;
-using namespace optctx;
 
 void add_scopes(nb::module_& m) {
     m.def("use_task_variable", &task_scope::use, "variable"_a,
@@ -26,7 +18,7 @@ void add_scopes(nb::module_& m) {
         "leave_all",
         [] {
             scoping::leave_all();
-            drop_orphans();
+            scoping::drop_orphans();
         },
         "Leave every scope and recording of this thread and its task.");
     m.attr("R") = nb::type_var("R");

@@ -9,20 +9,8 @@
 #include "python/scope_block.hpp"
 #include "scopes/scope.hpp"
 
-#include <nanobind/stl/optional.h>
-#include <nanobind/stl/pair.h>
-#include <nanobind/stl/shared_ptr.h>
-#include <nanobind/stl/string.h>
-#include <nanobind/stl/tuple.h>
-#include <nanobind/stl/vector.h>
-
 #include <map>
-#include <tuple>
-#include <utility>
 
-namespace nb = nanobind;
-using namespace nb::literals;
-using namespace optctx;
 using callbacks::Callback;
 
 namespace {
@@ -89,7 +77,7 @@ nb::object given_inside(unsigned image, nb::handle owner) {
 
 }  // namespace
 
-void add_contain(nb::module_& m) {
+void add_setters(nb::module_& m) {
     m.def("use_parser", of_image(&contain::use_parser), "image"_a, "address"_a,
           "Set where LLVM's parser of command lines is, before it is intercepted.");
     contain::use_wait([](const std::function<void()>& wait) { wait_without_any_gil(wait); });

@@ -8,26 +8,12 @@
 #include "python/bindings.hpp"
 #include "python/bytes.hpp"
 #include "python/gil.hpp"
-#include "values/space.hpp"
 #include "views/poison.hpp"
 
-#include <nanobind/nanobind.h>
-#include <nanobind/stl/optional.h>
-#include <nanobind/stl/pair.h>
-#include <nanobind/stl/string.h>
-#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/unordered_map.h>
-#include <nanobind/stl/vector.h>
 
 #include <algorithm>
-#include <cstddef>
-#include <cstdint>
 #include <iterator>
-#include <utility>
-
-namespace nb = nanobind;
-using namespace nb::literals;
-using namespace optctx;
 
 namespace {
 

@@ -1,7 +1,6 @@
 #include "python/scope_block.hpp"
 
 #include "os/os.hpp"
-#include "python/bindings.hpp"
 #include "python/callbacks.hpp"
 #include "python/gil.hpp"
 #include "python/marks.hpp"
@@ -231,6 +230,10 @@ void add_base(nb::handle module) {
     blocks::add_methods<scope>(type);
     marks::prepare();
     scopes::retain_mark = [](scopes::Mark& mark) noexcept { marks::object_of(mark).inc_ref(); };
+}
+
+void drop_orphans() {
+    for (void* orphan : scopes::take_orphans()) Py_DECREF(static_cast<PyObject*>(orphan));
 }
 
 nb::object task_owner(std::optional<unsigned> image) {

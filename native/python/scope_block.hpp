@@ -26,6 +26,8 @@ nanobind::object task_owner(std::optional<unsigned> image);
 // this thread. Null otherwise.
 contexts::Activation* activation_of(unsigned image, nanobind::handle scope);
 
+// Drops the references that have no owner any more. Call with the GIL.
+void drop_orphans();
 // Leaves every scope of this thread and its task, as after a fork.
 void leave_all();
 // Returns the OptionContext of the scope that this thread shows if another task, which is suspended, is inside it. None
