@@ -80,7 +80,7 @@ nb::object given_inside(unsigned image, nb::handle owner) {
 void add_setters(nb::module_& m) {
     m.def("use_parser", of_image(&contain::use_parser), "image"_a, "address"_a,
           "Set where LLVM's parser of command lines is, before it is intercepted.");
-    contain::use_wait([](const std::function<void()>& wait) { wait_without_any_gil(wait); });
+    contain::use_wait(&wait_without_any_gil);
     contain::report_to(
         {&tell<Callback::not_contained>, &tell<Callback::ends_with_call>, &tell_contained, &tell_failed});
     m.def("overrides_of", &overrides_of, "context"_a,
