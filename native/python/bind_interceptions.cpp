@@ -83,7 +83,7 @@ void add_interceptions(nb::module_& m) {
     m.def(
         "place_code",
         [](const nb::bytes& code, std::uintptr_t begin, std::uintptr_t end) {
-            return patch::place_code(from_bytes(code), begin, end);
+            return patch::place_code(unpacked<std::uint8_t>(code), begin, end);
         },
         "code"_a, "near_begin"_a, "near_end"_a,
         "Copy the code to executable memory that is never freed. Returns its address.");

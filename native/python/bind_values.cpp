@@ -109,7 +109,7 @@ void add_values(nb::module_& m) {
             "set_initial",
             [](values::Region& r, std::size_t at, const nb::bytes& bytes) {
                 r.initial_at = at;
-                r.initial = from_bytes(bytes);
+                r.initial = unpacked<std::uint8_t>(bytes);
             },
             "at"_a, "initial"_a, "Set the bytes with which a context starts, from byte `at` on.")
         .def(
