@@ -68,9 +68,7 @@ nb::tuple watchers_of(unsigned image) {
         for (const Watching& each : watchers->all)
             if (each.image == image) found.push_back(nb::borrow(each.watcher));
     }
-    nb::list list;
-    for (nb::object& each : found) list.append(std::move(each));
-    return nb::tuple(list);
+    return nb::tuple(nb::cast(found));
 }
 
 nb::object enter_watcher(nb::handle self) { return nb::borrow(self); }

@@ -8,7 +8,10 @@
 #include "python/scope_block.hpp"
 #include "scopes/scope.hpp"
 
-#include <cstring>
+#include <nanobind/stl/array.h>
+
+#include <array>
+#include <bit>
 
 using callbacks::Callback;
 
@@ -16,8 +19,8 @@ namespace {
 
 const void* llvm_object(std::uintptr_t address) { return reinterpret_cast<const void*>(address); }
 
-nb::object object_or_none(void* object) {
-    return object == nullptr ? nb::none() : nb::borrow(static_cast<PyObject*>(object));
+nb::object owner_of(const std::shared_ptr<const bind::Binding>& binding) {
+    return object_or_none(binding == nullptr ? nullptr : binding->owner);
 }
 
 bool may_run_outside(unsigned image, bool is_error) {
@@ -88,12 +91,9 @@ std::size_t set_outside_rule(unsigned image, bind::Outside rule, std::shared_ptr
     return running;
 }
 
-void configure_bindings(unsigned image, const std::vector<std::uintptr_t>& calls) {
-    bind::LlvmCalls llvm{};
-    if (calls.size() * sizeof(void*) != sizeof llvm)
-        throw nb::value_error("eight functions of LLVM's C API are needed");
-    std::memcpy(&llvm, calls.data(), sizeof llvm);
-    bind::configure(views::checked_image(image), llvm, {may_run_outside, may_run, resolve, cannot_enter});
+void configure_bindings(unsigned image, const std::array<std::uintptr_t, 8>& calls) {
+    bind::configure(views::checked_image(image), std::bit_cast<bind::LlvmCalls>(calls),
+                    {may_run_outside, may_run, resolve, cannot_enter});
 }
 
 }  // namespace
@@ -144,8 +144,7 @@ void add_runs(nb::module_& m) {
         "unbind",
         [](unsigned image, std::uintptr_t llvm_context) {
             auto binding = bind::unbind(views::checked_image(image), llvm_object(llvm_context));
-            const nb::object owner =
-                object_or_none(binding == nullptr ? nullptr : static_cast<PyObject*>(binding->owner));
+            const nb::object owner = owner_of(binding);
             binding.reset();
             scoping::drop_orphans();
             return owner;
@@ -154,11 +153,9 @@ void add_runs(nb::module_& m) {
     m.def(
         "bound",
         [](unsigned image, std::uintptr_t llvm_context) {
-            const auto binding = bind::bound(views::checked_image(image), llvm_object(llvm_context));
-            if (binding == nullptr) return std::pair(nb::object(nb::none()), bind::OnMismatch::switch_over);
-            return std::pair(nb::borrow(static_cast<PyObject*>(binding->owner)), binding->on_mismatch);
+            return owner_of(bind::bound(views::checked_image(image), llvm_object(llvm_context)));
         },
-        "image"_a, "llvm_context"_a, "Return (owner of the binding or None, what happens on a mismatch).");
+        "image"_a, "llvm_context"_a, "Return the owner of the LLVMContext's binding, or None.");
     m.def(
         "bound_count", [] { return sum_over_images(&bind::bound_count); },
         "Return the number of bound LLVMContexts in this process.");
@@ -171,11 +168,9 @@ void add_runs(nb::module_& m) {
         "image"_a, "module"_a, "Return the binding of the module's LLVMContext, or None.");
     m.def(
         "expecting_llvm_contexts",
-        [](unsigned image, const std::vector<std::optional<std::shared_ptr<const bind::Binding>>>& bindings,
-           nb::handle function, const nb::args& arguments) {
-            std::vector<std::shared_ptr<const bind::Binding>> expected;
-            for (const auto& binding : bindings) expected.push_back(binding.value_or(nullptr));
-            const bind::Expecting expecting(views::checked_image(image), std::move(expected));
+        [](unsigned image, std::vector<std::shared_ptr<const bind::Binding>> bindings, nb::handle function,
+           const nb::args& arguments) {
+            const bind::Expecting expecting(views::checked_image(image), std::move(bindings));
             return blocks::call(function, arguments);
         },
         "image"_a, "bindings"_a, "function"_a, "arguments"_a,

@@ -23,10 +23,8 @@ void tell(unsigned image, std::uintptr_t address) noexcept {
 
 // Tells Python whose context contained a value.
 void tell_contained(unsigned image, std::uintptr_t address) noexcept {
-    callbacks::tell(Callback::contained, [&] {
-        auto* owner = static_cast<PyObject*>(scopes::seen(image).owner);
-        return nb::make_tuple(image, address, owner == nullptr ? nb::none() : nb::borrow(owner));
-    });
+    callbacks::tell(Callback::contained,
+                    [&] { return nb::make_tuple(image, address, object_or_none(scopes::seen(image).owner)); });
 }
 
 void tell_failed(unsigned image, const char* why) noexcept {

@@ -39,6 +39,10 @@ void add_insight(nb::module_& m);  // tests/native/lab, where it is built
 struct SharedSetting {
     std::shared_ptr<const values::Setting> patches;
 };
+// Borrows an object that native code keeps for Python; None for null.
+inline nb::object object_or_none(void* object) {
+    return object == nullptr ? nb::none() : nb::borrow(static_cast<PyObject*>(object));
+}
 // Wraps a function of an image for Python. The result checks the image's index, which is its first argument.
 template <class Result, class... Arguments>
 auto of_image(Result (*function)(unsigned image, Arguments...)) {

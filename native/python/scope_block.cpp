@@ -189,9 +189,10 @@ void free_scope(PyObject* self) {
     Py_DECREF(type);
 }
 
+constexpr blocks::Kind scope{&enter, &leave};
+
 }  // namespace
 
-const blocks::Kind scope{&enter, &leave};
 const blocks::Kind unjudged{&enter, &leave_unjudged};
 
 void begin_in_task(unsigned image) {

@@ -17,8 +17,7 @@ void attach(unsigned image);
 
 // Adds the base class of OptionContext, with `__enter__` and `__exit__`.
 void add_base(nanobind::handle module);
-extern const blocks::Kind scope;
-// The same, but `judge` is left to the caller.
+// What its blocks do, but for `judge`, which is left to the caller.
 extern const blocks::Kind unjudged;
 // Returns the OptionContext of the innermost scope that the running task is in, of one image or of any. None outside.
 nanobind::object task_owner(std::optional<unsigned> image);
