@@ -114,7 +114,7 @@ nb::list to_list(const compile::Errors& errors) {
     return texts;
 }
 
-nb::object verify(const compile::Llvm& llvm, std::uintptr_t context, nb::object llvmlite_lock, std::uintptr_t module) {
+nb::bytes verify(const compile::Llvm& llvm, std::uintptr_t context, nb::object llvmlite_lock, std::uintptr_t module) {
     const InTask task(llvm.image);
     const Locked locked(os::in_order(os::Keys{context}));
     const Inside llvmlite(std::move(llvmlite_lock), of_python);
@@ -155,7 +155,6 @@ void add_compile(nb::module_& m) {
             },
             "image"_a, "addresses"_a);
     m.def("verify", &verify, "llvm"_a, "context"_a, "llvmlite_lock"_a.none(), "module"_a,
-          nb::sig("def verify(llvm: Llvm, context: int, llvmlite_lock: object, module: int) -> bytes"),
           "Return what LLVM's verifier says of a broken module; nothing of another one. `llvmlite_lock`: as in "
           "`run_passes`.");
     m.def("run_passes", &run_passes, "llvm"_a, "context"_a, "llvmlite_lock"_a.none(), "module"_a, "machine"_a,

@@ -167,9 +167,8 @@ void add_image(nb::module_& m) {
             "identity",
             [](const image::Library& i) {
                 const auto& id = i.identity();
-                return nb::make_tuple(id.device, id.inode, id.size, id.modified, id.changed);
+                return std::tuple(id.device, id.inode, id.size, id.modified, id.changed);
             },
-            nb::sig("def identity(self) -> tuple[int, int, int, int, int]"),
             "The library's file: device, inode, bytes, times of the last change of its content and of its status, in "
             "nanoseconds.")
         .def("stay_loaded", &image::Library::stay_loaded, "Keeps the library loaded until the process ends.")

@@ -23,20 +23,20 @@ nb::object owner_of(const std::shared_ptr<const bind::Binding>& binding) {
     return object_or_none(binding == nullptr ? nullptr : binding->owner);
 }
 
-bool may_run_outside(unsigned image, bool is_error) {
+// False where the function raises.
+bool allows(Callback which, const callbacks::Arguments& arguments) {
     bool may = false;
-    callbacks::ask_from_llvm(
-        Callback::may_run_outside, [&] { return nb::make_tuple(image, is_error); },
-        [&](const nb::object& answer) { may = nb::cast<bool>(answer); });
+    callbacks::ask_from_llvm(which, arguments, [&](const nb::object& answer) { may = nb::cast<bool>(answer); });
     return may;
 }
 
+bool may_run_outside(unsigned image, bool is_error) {
+    return allows(Callback::may_run_outside, [&] { return nb::make_tuple(image, is_error); });
+}
+
 bool may_run(void* owner, void* here, bool is_error) {
-    bool may = false;
-    callbacks::ask_from_llvm(
-        Callback::may_run, [&] { return nb::make_tuple(object_or_none(owner), object_or_none(here), is_error); },
-        [&](const nb::object& answer) { may = nb::cast<bool>(answer); });
-    return may;
+    return allows(Callback::may_run,
+                  [&] { return nb::make_tuple(object_or_none(owner), object_or_none(here), is_error); });
 }
 
 // Python answers with an object with `_native` for a context, False to ignore the text, or None to refuse it.

@@ -14,13 +14,7 @@
 void add_scopes(nb::module_& m) {
     m.def("use_task_variable", &task_scope::use, "variable"_a,
           "Set the ContextVar in which tasks keep the mark of their innermost scope.");
-    m.def(
-        "leave_all",
-        [] {
-            scoping::leave_all();
-            scoping::drop_orphans();
-        },
-        "Leave every scope and recording of this thread and its task.");
+    m.def("leave_all", &scoping::leave_all, "Leave every scope and recording of this thread and its task.");
     m.attr("R") = nb::type_var("R");
     scoping::add_base(m);
     m.def(

@@ -34,15 +34,12 @@ void tell_failed(unsigned image, const char* why) noexcept {
 // (name, text or None) of each occurrence, and the storage that holds the result.
 using GivenOption = std::pair<std::vector<std::pair<std::string, std::optional<values::Text>>>, SharedSetting>;
 
-std::optional<values::Text> as_text(const std::optional<std::string>& text) {
-    return text ? std::optional(values::Text{*text}) : std::nullopt;
-}
-
 using GivenOptions = std::vector<std::pair<std::uint32_t, GivenOption>>;
 
 GivenOption given_option(const contexts::Context& context, std::uint32_t slot, const values::Occurrences& values) {
     GivenOption given;
-    for (const values::Occurrence& value : values.values) given.first.emplace_back(value.name, as_text(value.text));
+    for (const auto& [name, text] : values.values)
+        given.first.emplace_back(name, text ? std::optional(values::Text{*text}) : std::nullopt);
     const std::uint32_t variable = context.space().regions()[slot].variable;
     auto setting = std::make_shared<values::Setting>();
     for (const values::Patch& patch : context.overrides())

@@ -37,11 +37,6 @@ bool uses(const arch::Site& site) {
     return (site.uses & bit) != 0;
 }
 
-template <class Row>
-nb::iterator iterate(const std::vector<Row>& rows) {
-    return nb::iter(nb::cast(rows));
-}
-
 void add_site(nb::module_& m) {
     using arch::Site;
     nb::class_<Site>(m, "Site", "An instruction that refers to the byte at `offset` in the region at `region`.")
@@ -98,7 +93,7 @@ void add_all_sites(nb::module_& m) {
             "base"_a, "Rows of 32 bytes whose addresses count from `base`, the same in every process.")
         .def("__len__", [](const Sites& s) { return s.all.size(); })
         .def(
-            "__iter__", [](const Sites& s) { return iterate(s.all); },
+            "__iter__", [](const Sites& s) { return nb::iter(nb::cast(s.all)); },
             nb::sig("def __iter__(self) -> collections.abc.Iterator[Site]"))
         .def(
             "of",
@@ -157,7 +152,7 @@ void add_readers(nb::module_& m) {
             },
             "sites"_a, "slots"_a, "Group sites. `slots`: by address of a region; sites of others have no reader.")
         .def(
-            "__iter__", [](const arch::Readers& r) { return iterate(r.all); },
+            "__iter__", [](const arch::Readers& r) { return nb::iter(nb::cast(r.all)); },
             nb::sig("def __iter__(self) -> collections.abc.Iterator[Reader]"))
         .def_rw("by_site", &arch::Readers::of_site, "The index of the reader of each site, or NO_READER.");
     m.def("prepare_recording", &prepare_recording, "space"_a, "transaction"_a, "sites"_a, "readers"_a,

@@ -239,8 +239,7 @@ void drop_orphans() {
 
 nb::object task_owner(std::optional<unsigned> image) {
     const nb::object task = task_scope::get();
-    const scopes::Mark* mark = marks::of(task);
-    if (image) mark = marks::in_image(*image, marks::of(task));
+    const scopes::Mark* mark = image ? marks::in_image(*image, marks::of(task)) : marks::of(task);
     return mark == nullptr ? nb::none() : nb::borrow(marks::owner_of(*mark));
 }
 
@@ -252,9 +251,12 @@ contexts::Activation* activation_of(unsigned image, nb::handle self) {
 }
 
 void leave_all() {
-    const NoCollection alone;
-    scopes::leave_all();
-    task_scope::set(nb::none(), task_scope::get());
+    {
+        const NoCollection alone;
+        scopes::leave_all();
+        task_scope::set(nb::none(), task_scope::get());
+    }
+    drop_orphans();
 }
 
 nb::object suspended() {
