@@ -20,7 +20,6 @@ NB_MODULE(_native, m) {
     add_scopes(m);
     add_interceptions(m);
     add_runs(m);
-    add_machines(m);
     add_setters(m);
     add_attach(m);
     add_compile(m);

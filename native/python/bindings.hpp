@@ -26,7 +26,6 @@ void add_values(nb::module_& m);
 void add_scopes(nb::module_& m);
 void add_interceptions(nb::module_& m);
 void add_runs(nb::module_& m);
-void add_machines(nb::module_& m);
 void add_interface(nb::module_& m);
 void add_reads(nb::module_& m);
 void add_compile(nb::module_& m);
