@@ -20,6 +20,7 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -31,34 +32,17 @@ struct optctx_context {
 namespace optctx::interface {
 namespace {
 
+struct Table {
+    values::Space& space;  // lives as long as the process
+    std::uintptr_t begin;  // of the library's code
+    std::uintptr_t end;
+    std::vector<Option> options;
+    std::unordered_map<std::string_view, const Option*> by_name;  // with aliases
+};
+
+// Null before `publish`.
 views::PerImage<std::atomic<const Table*>> tables{};
 std::atomic<const Table*> first{nullptr};  // of llvmlite's image, which is the process's default
-
-}  // namespace
-
-void publish(values::Space& space, const image::Library& library, std::vector<Option> options) {
-    auto table =
-        std::unique_ptr<Table>(new Table{space, library.text_begin(), library.text_end(), std::move(options), {}});
-    for (const Option& option : table->options)
-        for (const std::string& name : option.names) table->by_name.emplace(name, &option);
-    const Table* none = nullptr;
-    auto& place = tables[space.image()];
-    if (place.compare_exchange_strong(none, table.get(), std::memory_order_release)) (void)table.release();
-}
-
-void begin_with(unsigned image) noexcept { first.store(tables[image].load(), std::memory_order_release); }
-
-const Table* published(const void* code) noexcept {
-    if (code == nullptr) return first.load(std::memory_order_acquire);
-    const auto address = reinterpret_cast<std::uintptr_t>(code);
-    for (const auto& each : tables) {
-        const Table* table = each.load(std::memory_order_acquire);
-        if (table != nullptr && address >= table->begin && address < table->end) return table;
-    }
-    return nullptr;
-}
-
-namespace {
 
 // The same numbers in the same order.
 static_assert(static_cast<int>(values::Kind::boolean) == OPTCTX_BOOL);
@@ -83,9 +67,7 @@ std::string_view beginning(std::string_view text, std::size_t length) {
 
 // Returns the beginning of the text in quotes, for a message.
 std::string quoted(std::string_view text) {
-    std::string words = "'";
-    words += beginning(text, longest);
-    return words += text.size() > longest ? "...'" : "'";
+    return "'" + std::string(beginning(text, longest)) + (text.size() > longest ? "...'" : "'");
 }
 
 // Throws Refused.
@@ -131,13 +113,21 @@ void hand_over(const Option& option, std::uintptr_t address, optctx_take take, v
     take(to, &value);
 }
 
+// Returns the table of the image with code at this address; of the one to begin with, if it is null.
 const Table& table_at(const void* code) {
-    if (const Table* table = published(code)) return *table;
-    throw Refused(OPTCTX_UNAVAILABLE, code == nullptr
-                                          ? "optctx is loaded but has not attached to LLVM yet: call optctx.attach() "
-                                            "from Python before"
-                                          : "optctx has not attached to the library with code at this address: give "
-                                            "that of a function of an LLVM that Python has attached optctx to");
+    if (code == nullptr) {
+        if (const Table* table = first.load(std::memory_order_acquire)) return *table;
+        throw Refused(OPTCTX_UNAVAILABLE,
+                      "optctx is loaded but has not attached to LLVM yet: call optctx.attach() from Python before");
+    }
+    const auto address = reinterpret_cast<std::uintptr_t>(code);
+    for (const auto& each : tables) {
+        const Table* table = each.load(std::memory_order_acquire);
+        if (table != nullptr && address >= table->begin && address < table->end) return *table;
+    }
+    throw Refused(OPTCTX_UNAVAILABLE,
+                  "optctx has not attached to the library with code at this address: give that of a function of an "
+                  "LLVM that Python has attached optctx to");
 }
 
 // Returns null where the thread sees the process-wide values.
@@ -239,35 +229,16 @@ void check_may_enter(const char* what) {
         throw Refused(OPTCTX_SCOPE, std::string(what) + ": the interpreter, or this thread, is ending; do it before");
 }
 
-void check_attached(unsigned image) {
-    if (!views::is_attached(image))
-        throw Refused(OPTCTX_UNAVAILABLE,
-                      "cannot enter a scope: optctx has detached from this LLVM; attach it again "
-                      "from Python, such as with optctx.attach(), and keep it attached");
-}
-
 optctx_scope enter_now(const std::shared_ptr<contexts::Context>& context) {
     const unsigned image = context->space().image();
-    check_attached(image);
-    const scopes::ScopeOfThread scope = scopes::enter_of_thread(context);
-    try {
-        check_attached(image);  // another thread may have detached before this one was counted
-    } catch (...) {
-        scopes::leave_of_thread(scope);
-        throw;
+    if (views::is_attached(image)) {
+        const scopes::ScopeOfThread scope = scopes::enter_of_thread(context);
+        if (views::is_attached(image)) return {scope.thread, scope.number};
+        scopes::leave_of_thread(scope);  // another thread detached before this one was counted
     }
-    return {scope.thread, scope.number};
-}
-
-const char* not_left(scopes::Left left) {
-    switch (left) {
-        case scopes::Left::on_another_thread:
-            return "cannot leave a scope: it was entered on another thread; leave it on that thread";
-        case scopes::Left::not_inside:
-            return "cannot leave a scope: this thread is not inside it, it was not entered or was left already";
-        default:
-            return nullptr;
-    }
+    throw Refused(OPTCTX_UNAVAILABLE,
+                  "cannot enter a scope: optctx has detached from this LLVM; attach it again from Python, such as with "
+                  "optctx.attach(), and keep it attached");
 }
 
 // The functions
@@ -330,14 +301,35 @@ int32_t enter(const optctx_context* context, optctx_scope* out, optctx_error* er
 
 int32_t leave(optctx_scope scope, optctx_error* error) noexcept {
     return guarded(error, [&] {
-        const char* wrong = not_left(scopes::leave_of_thread({scope.thread, scope.number}));
-        if (wrong != nullptr) throw Refused(OPTCTX_SCOPE, wrong);
+        switch (scopes::leave_of_thread({scope.thread, scope.number})) {
+            case scopes::Left::on_another_thread:
+                throw Refused(OPTCTX_SCOPE,
+                              "cannot leave a scope: it was entered on another thread; leave it on that thread");
+            case scopes::Left::not_inside:
+                throw Refused(
+                    OPTCTX_SCOPE,
+                    "cannot leave a scope: this thread is not inside it, it was not entered or was left already");
+            default:
+                break;
+        }
     });
 }
 
 constexpr optctx_interface functions{OPTCTX_INTERFACE_VERSION, read, prepare, release, enter, leave};
 
 }  // namespace
+
+void publish(values::Space& space, const image::Library& library, std::vector<Option> options) {
+    auto table =
+        std::unique_ptr<Table>(new Table{space, library.text_begin(), library.text_end(), std::move(options), {}});
+    for (const Option& option : table->options)
+        for (const std::string& name : option.names) table->by_name.emplace(name, &option);
+    const Table* none = nullptr;
+    auto& place = tables[space.image()];
+    if (place.compare_exchange_strong(none, table.get(), std::memory_order_release)) (void)table.release();
+}
+
+void begin_with(unsigned image) noexcept { first.store(tables[image].load(), std::memory_order_release); }
 
 }  // namespace optctx::interface
 

@@ -8,8 +8,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
-#include <string_view>
-#include <unordered_map>
 #include <vector>
 
 namespace optctx::interface {
@@ -34,20 +32,9 @@ struct Option {
     bool has_elements() const noexcept { return kind == values::Kind::list || kind == values::Kind::bits; }
 };
 
-struct Table {
-    values::Space& space;  // lives as long as the process
-    std::uintptr_t begin;  // of the library's code
-    std::uintptr_t end;
-    std::vector<Option> options;
-    std::unordered_map<std::string_view, const Option*> by_name;  // with aliases
-};
-
 // Makes C++ code find the library's options, until the process ends. Only the first call for an image has an effect.
 void publish(values::Space& space, const image::Library& library, std::vector<Option> options);
 // Makes this the image of C++ code that names none. Its table has been published.
 void begin_with(unsigned image) noexcept;
-// Return the table of the image with code at this address; of the one to begin with, if it is null. Return null before
-// `publish`.
-const Table* published(const void* code) noexcept;
 
 }  // namespace optctx::interface

@@ -6,16 +6,8 @@
 #include "python/bindings.hpp"
 #include "scopes/recorder.hpp"
 #include "scopes/scope.hpp"
-#include "views/per_image.hpp"
-
-#include <nanobind/stl/tuple.h>
 
 #include <exception>
-#include <tuple>
-
-namespace nb = nanobind;
-using namespace nb::literals;
-using namespace optctx;
 
 namespace {
 

@@ -10,17 +10,8 @@
 #include "python/scope_block.hpp"
 
 #include <nanobind/stl/map.h>
-#include <nanobind/stl/pair.h>
-#include <nanobind/stl/string.h>
-#include <nanobind/stl/vector.h>
 
-#include <cstdint>
 #include <functional>
-#include <utility>
-
-namespace nb = nanobind;
-using namespace nb::literals;
-using namespace optctx;
 
 namespace {
 
@@ -50,7 +41,7 @@ public:
 class Locked {
 public:
     explicit Locked(os::Keys keys) : keys_(std::move(keys)) {
-        os::lock(keys_, {[](const std::function<void()>& work) { wait_without_gil(work); }, &run_signal_handlers});
+        os::lock(keys_, {&wait_without_gil, &run_signal_handlers});
     }
     Locked(const Locked&) = delete;
     Locked& operator=(const Locked&) = delete;
@@ -96,26 +87,22 @@ private:
     void (*leave_)(nb::handle, bool);
 };
 
-// Returns the scope that was entered for the LLVMContext's binding.
-nb::object run_inside(const Need& need, const std::function<nb::object()>& work, nb::object& result) {
-    const InTask task(need.image);
-    const Locked locked(os::in_order(need.target_machine == 0 ? os::Keys{need.llvm_context}
-                                                              : os::Keys{need.llvm_context, need.target_machine}));
-    const Inside llvmlite(need.llvmlite_lock, of_python);
-    nb::object scope = travelling(need.image, need.llvm_context);
-    const Inside travels(scope, scoping::unjudged);
-    const bind::Early outside(need.image, reinterpret_cast<const void*>(need.llvm_context));
-    result = outside.allowed() ? work() : nb::none();
-    return scope;
-}
-
 // Runs `work` with exclusive use of what it needs, inside the context bound to the LLVMContext, if any. Returns None,
 // with nothing done, if the rule for work outside every scope forbids it (intercept/outside.hpp). `work` may throw
 // nanobind::python_error.
 nb::object run(const Need& need, const std::function<nb::object()>& work) {
-    nb::object result;
-    const nb::object scope = run_inside(need, work, result);
-    if (!scope.is_none()) scoping::judge(scope, false);  // after everything is released
+    nb::object scope, result;
+    {
+        const InTask task(need.image);
+        const Locked locked(os::in_order(need.target_machine == 0 ? os::Keys{need.llvm_context}
+                                                                  : os::Keys{need.llvm_context, need.target_machine}));
+        const Inside llvmlite(need.llvmlite_lock, of_python);
+        scope = travelling(need.image, need.llvm_context);
+        const Inside travels(scope, scoping::unjudged);
+        const bind::Early outside(need.image, reinterpret_cast<const void*>(need.llvm_context));
+        result = outside.allowed() ? work() : nb::none();
+    }
+    if (!scope.is_none()) scoping::judge(scope, false);
     return result;
 }
 
@@ -127,31 +114,21 @@ nb::list to_list(const compile::Errors& errors) {
     return texts;
 }
 
-nb::object verify(const compile::Llvm& llvm, std::uintptr_t context, nb::object llvmlite_lock, std::uintptr_t module) {
+nb::bytes verify(const compile::Llvm& llvm, std::uintptr_t context, nb::object llvmlite_lock, std::uintptr_t module) {
     const InTask task(llvm.image);
     const Locked locked(os::in_order(os::Keys{context}));
     const Inside llvmlite(std::move(llvmlite_lock), of_python);
-    std::string words;
-    {
-        const WithoutGil released;
-        words = compile::verify(llvm, pointer(module));
-    }
-    return to_bytes(words);
+    return to_bytes(without_gil([&] { return compile::verify(llvm, pointer(module)); }));
 }
 
 nb::object run_passes(const compile::Llvm& llvm, std::uintptr_t context, nb::object llvmlite_lock,
-                      std::uintptr_t module, std::uintptr_t machine,
-                      const std::vector<std::pair<std::uintptr_t, int>>& tuning, const nb::bytes& text) {
+                      std::uintptr_t module, std::uintptr_t machine, const std::vector<compile::Setting>& tuning,
+                      const nb::bytes& text) {
     const std::string pipeline(text.c_str(), text.size());
-    std::vector<compile::Setting> settings;
-    for (const auto& [set, value] : tuning)
-        settings.emplace_back(reinterpret_cast<compile::Setting::first_type>(set), value);
     return run({llvm.image, context, machine, std::move(llvmlite_lock)}, [&]() -> nb::object {
-        compile::Ran ran;
-        {
-            const WithoutGil released;
-            ran = compile::run_passes(llvm, pointer(context), pointer(module), pointer(machine), settings, pipeline);
-        }
+        const compile::Ran ran = without_gil([&] {
+            return compile::run_passes(llvm, pointer(context), pointer(module), pointer(machine), tuning, pipeline);
+        });
         nb::object parse_error = ran.parse_error ? nb::object(to_bytes(*ran.parse_error)) : nb::none();
         return nb::make_tuple(parse_error, to_list(ran.errors));
     });
@@ -160,11 +137,8 @@ nb::object run_passes(const compile::Llvm& llvm, std::uintptr_t context, nb::obj
 nb::object emit(const compile::Llvm& llvm, std::uintptr_t context, nb::object llvmlite_lock, std::uintptr_t module,
                 std::uintptr_t machine, bool as_object) {
     return run({llvm.image, context, machine, std::move(llvmlite_lock)}, [&]() -> nb::object {
-        compile::Emitted emitted;
-        {
-            const WithoutGil released;
-            emitted = compile::emit(llvm, pointer(context), pointer(module), pointer(machine), as_object);
-        }
+        const compile::Emitted emitted = without_gil(
+            [&] { return compile::emit(llvm, pointer(context), pointer(module), pointer(machine), as_object); });
         nb::object code = emitted.code ? nb::object(to_bytes(*emitted.code)) : nb::none();
         return nb::make_tuple(code, to_bytes(emitted.message), to_list(emitted.errors));
     });
@@ -181,7 +155,6 @@ void add_compile(nb::module_& m) {
             },
             "image"_a, "addresses"_a);
     m.def("verify", &verify, "llvm"_a, "context"_a, "llvmlite_lock"_a.none(), "module"_a,
-          nb::sig("def verify(llvm: Llvm, context: int, llvmlite_lock: object, module: int) -> bytes"),
           "Return what LLVM's verifier says of a broken module; nothing of another one. `llvmlite_lock`: as in "
           "`run_passes`.");
     m.def("run_passes", &run_passes, "llvm"_a, "context"_a, "llvmlite_lock"_a.none(), "module"_a, "machine"_a,

@@ -8,25 +8,14 @@
 #include "python/bytes.hpp"
 #include "python/callbacks.hpp"
 #include "python/gil.hpp"
-#include "views/view.hpp"
 
 #include <dlfcn.h>
 #include <unwind.h>
 
-#include <nanobind/stl/pair.h>
-#include <nanobind/stl/string.h>
-#include <nanobind/stl/vector.h>
-
 #include <algorithm>
 #include <atomic>
-#include <cstddef>
 #include <mutex>
-#include <utility>
-#include <vector>
 
-namespace nb = nanobind;
-using namespace nb::literals;
-using namespace optctx;
 using callbacks::Callback;
 
 namespace {
@@ -79,9 +68,7 @@ nb::tuple watchers_of(unsigned image) {
         for (const Watching& each : watchers->all)
             if (each.image == image) found.push_back(nb::borrow(each.watcher));
     }
-    nb::list list;
-    for (nb::object& each : found) list.append(std::move(each));
-    return nb::tuple(list);
+    return nb::tuple(nb::cast(found));
 }
 
 nb::object enter_watcher(nb::handle self) { return nb::borrow(self); }

@@ -8,32 +8,15 @@
 
 #include <cxxabi.h>
 
-#include <nanobind/nanobind.h>
 #include <nanobind/stl/array.h>
 #include <nanobind/stl/map.h>
-#include <nanobind/stl/optional.h>
-#include <nanobind/stl/pair.h>
-#include <nanobind/stl/shared_ptr.h>
-#include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
-#include <nanobind/stl/tuple.h>
-#include <nanobind/stl/vector.h>
 
 #include <algorithm>
 #include <array>
-#include <cstddef>
-#include <cstdint>
 #include <cstdlib>
-#include <cstring>
 #include <map>
 #include <stdexcept>
-#include <string>
-#include <utility>
-#include <vector>
-
-namespace nb = nanobind;
-using namespace nb::literals;
-using namespace optctx;
 
 namespace {
 
@@ -49,20 +32,10 @@ std::vector<std::string> categories(const image::RawOption& option) {
     return names;
 }
 
-std::vector<std::uintptr_t> read_words(std::uintptr_t address, std::size_t count) {
-    const views::LiveView live;
-    std::vector<std::uintptr_t> words(count);
-    std::memcpy(words.data(), reinterpret_cast<const void*>(address), count * sizeof(std::uintptr_t));
-    return words;
-}
-
 std::string demangle(const std::string& name) {
-    int status = 0;
-    char* plain = abi::__cxa_demangle(name.c_str(), nullptr, nullptr, &status);
-    if (plain == nullptr) return name;
-    std::string result(plain);
-    std::free(plain);
-    return result;
+    const std::unique_ptr<char, void (*)(void*)> plain(abi::__cxa_demangle(name.c_str(), nullptr, nullptr, nullptr),
+                                                       &std::free);
+    return plain == nullptr ? name : plain.get();
 }
 
 // Calls a uintptr_t f(uintptr_t) at an address.
@@ -174,13 +147,6 @@ void add_image(nb::module_& m) {
             },
             "address"_a, "size"_a, "What the file says is there before anything has run; zeros in .bss.")
         .def("contains", &image::Library::contains, "address"_a)
-        .def(
-            "load",
-            [](const image::Library& l, std::uintptr_t address, std::size_t size, const char* what) {
-                return to_bytes(image::load_bytes(address, size, what, l.mapped()));
-            },
-            "address"_a, "size"_a, "what"_a,
-            "As `read_checked`, without asking the system for what the library itself has mapped.")
         .def("is_slot", &image::Library::is_slot, "address"_a, "Whether it is one of the global offset table.")
         .def(
             "add_symbols",
@@ -201,9 +167,8 @@ void add_image(nb::module_& m) {
             "identity",
             [](const image::Library& i) {
                 const auto& id = i.identity();
-                return nb::make_tuple(id.device, id.inode, id.size, id.modified, id.changed);
+                return std::tuple(id.device, id.inode, id.size, id.modified, id.changed);
             },
-            nb::sig("def identity(self) -> tuple[int, int, int, int, int]"),
             "The library's file: device, inode, bytes, times of the last change of its content and of its status, in "
             "nanoseconds.")
         .def("stay_loaded", &image::Library::stay_loaded, "Keeps the library loaded until the process ends.")
@@ -247,13 +212,14 @@ void add_image(nb::module_& m) {
         "parse a command line (-h, for `help`), and what is not in `image` and does not check out.");
     m.def(
         "read_checked",
-        [](std::uintptr_t address, std::size_t size, const char* what) {
-            return to_bytes(image::load_bytes(address, size, what));
+        [](std::uintptr_t address, std::size_t size, const char* what, const image::Library* image) {
+            const auto safe = image == nullptr ? std::span<const image::Span>() : image->mapped();
+            return to_bytes(image::load_bytes(address, size, what, safe));
         },
-        "address"_a, "size"_a, "what"_a,
-        "Bytes of memory whose layout is in doubt, `what` they are taken for; MisfitError if they cannot be read.");
+        "address"_a, "size"_a, "what"_a, "image"_a = nb::none(),
+        "Bytes of memory whose layout is in doubt, `what` they are taken for; MisfitError if they cannot be read. Does "
+        "not ask the system for what `image` has mapped.");
     m.def("trim_heap", &os::trim_heap, "Give the heap's free pages back to the system.");
-    m.def("read_words", &read_words, "address"_a, "count"_a);
     m.def(
         "read_bytes",
         [](std::uintptr_t address, std::size_t count) {

@@ -1,26 +1,21 @@
-// Python bindings of the table of interceptions: what each row says, and the code and pointers that lead to optctx.
+// Python bindings of the table of interceptions: what each row says, and the code and pointers that lead to optctx. And
+// of what one kind of them makes: TargetMachines that match option values.
 #include "intercept/interception.hpp"
 #include "intercept/machines.hpp"
 #include "intercept/parser.hpp"
 #include "intercept/runs.hpp"
 #include "patch/pointers.hpp"
 #include "python/bindings.hpp"
+#include "python/block.hpp"
 #include "python/bytes.hpp"
+#include "python/callbacks.hpp"
 
-#include <nanobind/stl/pair.h>
-#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/map.h>
 #include <nanobind/stl/variant.h>
-#include <nanobind/stl/vector.h>
 
-#include <cstdint>
-#include <tuple>
-#include <utility>
+#include <algorithm>
+#include <map>
 #include <variant>
-#include <vector>
-
-namespace nb = nanobind;
-using namespace nb::literals;
-using namespace optctx;
 
 namespace {
 
@@ -47,6 +42,17 @@ void make(patch::SharedPointers* self,
     std::vector<patch::PointerChange> converted;
     for (const auto& [at, before, after] : changes) converted.push_back({at, before, after});
     new (self) patch::SharedPointers(std::move(converted));
+}
+
+void cannot_make(unsigned image, const char* why) {
+    callbacks::tell(callbacks::Callback::cannot_make_machine, [&] { return nb::make_tuple(image, why); });
+}
+
+void configure_machines(unsigned image, const std::map<std::string, std::uintptr_t>& calls,
+                        std::vector<std::uintptr_t> makers, std::uintptr_t end) {
+    std::ranges::sort(makers);
+    machine::configure(views::checked_image(image), {.calls = calls, .makers = std::move(makers), .end = end},
+                       cannot_make);
 }
 
 }  // namespace
@@ -94,8 +100,23 @@ void add_interceptions(nb::module_& m) {
     m.def(
         "place_code",
         [](const nb::bytes& code, std::uintptr_t begin, std::uintptr_t end) {
-            return patch::place_code(from_bytes(code), begin, end);
+            return patch::place_code(unpacked<std::uint8_t>(code), begin, end);
         },
         "code"_a, "near_begin"_a, "near_end"_a,
         "Copy the code to executable memory that is never freed. Returns its address.");
+    m.def("configure_machines", &configure_machines, "image"_a, "calls"_a, "makers"_a, "end"_a,
+          "Set LLVM's functions. `calls`: addresses by the names of native/intercept/machine_copies.hpp. `makers`: of "
+          "those that make each target's machines. `end`: of the library. Raises RuntimeError if a check of the image "
+          "fails.");
+    m.def(
+        "copying_machine",
+        [](std::uintptr_t machine, nb::handle function, const nb::args& arguments) {
+            const machine::Copying copying(reinterpret_cast<const void*>(machine));
+            return blocks::call(function, arguments);
+        },
+        "machine"_a, "function"_a, "arguments"_a,
+        nb::sig("def copying_machine(machine: int, function: collections.abc.Callable[..., R], /, "
+                "*arguments: object) -> R"),
+        "Call the function. The TargetMachines that LLVM makes on this thread during the call have a copy of the "
+        "TargetOptions of `machine`: theirs count as those that the program passed for that one.");
 }

@@ -3,18 +3,6 @@
 #include "interface/table.hpp"
 #include "python/bindings.hpp"
 
-#include <nanobind/stl/string.h>
-#include <nanobind/stl/tuple.h>
-#include <nanobind/stl/vector.h>
-
-#include <cstddef>
-#include <tuple>
-#include <utility>
-
-namespace nb = nanobind;
-using namespace nb::literals;
-using namespace optctx;
-
 namespace {
 
 using Names = std::vector<std::string>;

@@ -3,25 +3,9 @@
 #include "python/block.hpp"
 #include "python/scope_block.hpp"
 #include "scopes/recorder.hpp"
-#include "values/space.hpp"
-#include "views/per_image.hpp"
 #include "views/poison.hpp"
 
-#include <nanobind/nanobind.h>
-#include <nanobind/stl/pair.h>
-#include <nanobind/stl/shared_ptr.h>
-#include <nanobind/stl/vector.h>
-
-#include <cstddef>
-#include <cstdint>
-#include <memory>
 #include <stdexcept>
-#include <utility>
-#include <vector>
-
-namespace nb = nanobind;
-using namespace nb::literals;
-using namespace optctx;
 
 namespace {
 
@@ -67,7 +51,7 @@ std::vector<Under> seen_by(const scopes::Recorder& recorder) {
 
 }  // namespace
 
-void add_record(nb::module_& m) {
+void add_reads(nb::module_& m) {
     nb::exception<views::UnwatchedError>(m, "UnwatchedError", PyExc_RuntimeError);
     nb::class_<scopes::Recorder>(m, "Recorder", "Records what LLVM reads on one thread while its block is entered.")
         .def_static(

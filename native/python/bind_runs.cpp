@@ -6,47 +6,37 @@
 #include "python/bytes.hpp"
 #include "python/callbacks.hpp"
 #include "python/scope_block.hpp"
-#include "scopes/orphans.hpp"
 #include "scopes/scope.hpp"
-#include "views/per_image.hpp"
 
-#include <nanobind/nanobind.h>
-#include <nanobind/stl/optional.h>
-#include <nanobind/stl/pair.h>
-#include <nanobind/stl/shared_ptr.h>
-#include <nanobind/stl/string.h>
-#include <nanobind/stl/tuple.h>
-#include <nanobind/stl/vector.h>
+#include <nanobind/stl/array.h>
 
-#include <cstring>
+#include <array>
+#include <bit>
 
-namespace nb = nanobind;
-using namespace nb::literals;
-using namespace optctx;
 using callbacks::Callback;
 
 namespace {
 
 const void* llvm_object(std::uintptr_t address) { return reinterpret_cast<const void*>(address); }
 
-nb::object object_or_none(void* object) {
-    return object == nullptr ? nb::none() : nb::borrow(static_cast<PyObject*>(object));
+nb::object owner_of(const std::shared_ptr<const bind::Binding>& binding) {
+    return object_or_none(binding == nullptr ? nullptr : binding->owner);
+}
+
+// False where the function raises.
+bool allows(Callback which, const callbacks::Arguments& arguments) {
+    bool may = false;
+    callbacks::ask_from_llvm(which, arguments, [&](const nb::object& answer) { may = nb::cast<bool>(answer); });
+    return may;
 }
 
 bool may_run_outside(unsigned image, bool is_error) {
-    bool may = false;
-    callbacks::ask_from_llvm(
-        Callback::may_run_outside, [&] { return nb::make_tuple(image, is_error); },
-        [&](const nb::object& answer) { may = nb::cast<bool>(answer); });
-    return may;
+    return allows(Callback::may_run_outside, [&] { return nb::make_tuple(image, is_error); });
 }
 
 bool may_run(void* owner, void* here, bool is_error) {
-    bool may = false;
-    callbacks::ask_from_llvm(
-        Callback::may_run, [&] { return nb::make_tuple(object_or_none(owner), object_or_none(here), is_error); },
-        [&](const nb::object& answer) { may = nb::cast<bool>(answer); });
-    return may;
+    return allows(Callback::may_run,
+                  [&] { return nb::make_tuple(object_or_none(owner), object_or_none(here), is_error); });
 }
 
 // Python answers with an object with `_native` for a context, False to ignore the text, or None to refuse it.
@@ -56,7 +46,7 @@ bind::Resolved resolve(unsigned image, std::string_view text, void* here, std::s
     callbacks::ask_from_llvm(
         Callback::resolve,
         [&] {
-            drop_orphans();
+            scoping::drop_orphans();
             return nb::make_tuple(image, nb::bytes(text.data(), text.size()), object_or_none(here), before,
                                   nb::bytes(triple));
         },
@@ -97,25 +87,18 @@ std::size_t set_outside_rule(unsigned image, bind::Outside rule, std::shared_ptr
     else if (rule == bind::Outside::defaults)
         throw nb::value_error("this rule needs the registered values");
     const std::size_t running = bind::set_outside_rule(views::checked_image(image), rule, std::move(binding));
-    drop_orphans();
+    scoping::drop_orphans();
     return running;
 }
 
-void configure_bindings(unsigned image, const std::vector<std::uintptr_t>& calls) {
-    bind::LlvmCalls llvm{};
-    if (calls.size() * sizeof(void*) != sizeof llvm)
-        throw nb::value_error("eight functions of LLVM's C API are needed");
-    std::memcpy(&llvm, calls.data(), sizeof llvm);
-    bind::configure(views::checked_image(image), llvm, {may_run_outside, may_run, resolve, cannot_enter});
+void configure_bindings(unsigned image, const std::array<std::uintptr_t, 8>& calls) {
+    bind::configure(views::checked_image(image), std::bit_cast<bind::LlvmCalls>(calls),
+                    {may_run_outside, may_run, resolve, cannot_enter});
 }
 
 }  // namespace
 
-void drop_orphans() {
-    for (void* orphan : scopes::take_orphans()) Py_DECREF(static_cast<PyObject*>(orphan));
-}
-
-void add_bind(nb::module_& m) {
+void add_runs(nb::module_& m) {
     nb::enum_<bind::OnMismatch>(m, "OnMismatch")
         .value("switch_over", bind::OnMismatch::switch_over)
         .value("warn", bind::OnMismatch::warn)
@@ -144,7 +127,7 @@ void add_bind(nb::module_& m) {
         "bind",
         [](std::uintptr_t llvm_context, std::shared_ptr<contexts::Context> context, nb::object owner,
            bind::OnMismatch on_mismatch) {
-            drop_orphans();
+            scoping::drop_orphans();
             const unsigned image = context->space().image();
             const auto binding =
                 std::make_shared<const bind::Binding>(std::move(context), on_mismatch, owner.release().ptr());
@@ -161,21 +144,18 @@ void add_bind(nb::module_& m) {
         "unbind",
         [](unsigned image, std::uintptr_t llvm_context) {
             auto binding = bind::unbind(views::checked_image(image), llvm_object(llvm_context));
-            const nb::object owner =
-                object_or_none(binding == nullptr ? nullptr : static_cast<PyObject*>(binding->owner));
+            const nb::object owner = owner_of(binding);
             binding.reset();
-            drop_orphans();
+            scoping::drop_orphans();
             return owner;
         },
         "image"_a, "llvm_context"_a, "Unbind an LLVMContext. Returns the owner of the binding, or None.");
     m.def(
         "bound",
         [](unsigned image, std::uintptr_t llvm_context) {
-            const auto binding = bind::bound(views::checked_image(image), llvm_object(llvm_context));
-            if (binding == nullptr) return std::pair(nb::object(nb::none()), bind::OnMismatch::switch_over);
-            return std::pair(nb::borrow(static_cast<PyObject*>(binding->owner)), binding->on_mismatch);
+            return owner_of(bind::bound(views::checked_image(image), llvm_object(llvm_context)));
         },
-        "image"_a, "llvm_context"_a, "Return (owner of the binding or None, what happens on a mismatch).");
+        "image"_a, "llvm_context"_a, "Return the owner of the LLVMContext's binding, or None.");
     m.def(
         "bound_count", [] { return sum_over_images(&bind::bound_count); },
         "Return the number of bound LLVMContexts in this process.");
@@ -188,11 +168,9 @@ void add_bind(nb::module_& m) {
         "image"_a, "module"_a, "Return the binding of the module's LLVMContext, or None.");
     m.def(
         "expecting_llvm_contexts",
-        [](unsigned image, const std::vector<std::optional<std::shared_ptr<const bind::Binding>>>& bindings,
-           nb::handle function, const nb::args& arguments) {
-            std::vector<std::shared_ptr<const bind::Binding>> expected;
-            for (const auto& binding : bindings) expected.push_back(binding.value_or(nullptr));
-            const bind::Expecting expecting(views::checked_image(image), std::move(expected));
+        [](unsigned image, std::vector<std::shared_ptr<const bind::Binding>> bindings, nb::handle function,
+           const nb::args& arguments) {
+            const bind::Expecting expecting(views::checked_image(image), std::move(bindings));
             return blocks::call(function, arguments);
         },
         "image"_a, "bindings"_a, "function"_a, "arguments"_a,

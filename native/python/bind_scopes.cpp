@@ -9,26 +9,12 @@
 #include "python/task_variable.hpp"
 #include "scopes/scope.hpp"
 
-#include <nanobind/stl/optional.h>
-#include <nanobind/stl/pair.h>
 #include <nanobind/typing.h>
-
-#include <utility>
-
-namespace nb = nanobind;
-using namespace nb::literals;
-using namespace optctx;
 
 void add_scopes(nb::module_& m) {
     m.def("use_task_variable", &task_scope::use, "variable"_a,
           "Set the ContextVar in which tasks keep the mark of their innermost scope.");
-    m.def(
-        "leave_all",
-        [] {
-            scoping::leave_all();
-            drop_orphans();
-        },
-        "Leave every scope and recording of this thread and its task.");
+    m.def("leave_all", &scoping::leave_all, "Leave every scope and recording of this thread and its task.");
     m.attr("R") = nb::type_var("R");
     scoping::add_base(m);
     m.def(

@@ -9,20 +9,8 @@
 #include "python/scope_block.hpp"
 #include "scopes/scope.hpp"
 
-#include <nanobind/stl/optional.h>
-#include <nanobind/stl/pair.h>
-#include <nanobind/stl/shared_ptr.h>
-#include <nanobind/stl/string.h>
-#include <nanobind/stl/tuple.h>
-#include <nanobind/stl/vector.h>
-
 #include <map>
-#include <tuple>
-#include <utility>
 
-namespace nb = nanobind;
-using namespace nb::literals;
-using namespace optctx;
 using callbacks::Callback;
 
 namespace {
@@ -35,10 +23,8 @@ void tell(unsigned image, std::uintptr_t address) noexcept {
 
 // Tells Python whose context contained a value.
 void tell_contained(unsigned image, std::uintptr_t address) noexcept {
-    callbacks::tell(Callback::contained, [&] {
-        auto* owner = static_cast<PyObject*>(scopes::seen(image).owner);
-        return nb::make_tuple(image, address, owner == nullptr ? nb::none() : nb::borrow(owner));
-    });
+    callbacks::tell(Callback::contained,
+                    [&] { return nb::make_tuple(image, address, object_or_none(scopes::seen(image).owner)); });
 }
 
 void tell_failed(unsigned image, const char* why) noexcept {
@@ -48,15 +34,12 @@ void tell_failed(unsigned image, const char* why) noexcept {
 // (name, text or None) of each occurrence, and the storage that holds the result.
 using GivenOption = std::pair<std::vector<std::pair<std::string, std::optional<values::Text>>>, SharedSetting>;
 
-std::optional<values::Text> as_text(const std::optional<std::string>& text) {
-    return text ? std::optional(values::Text{*text}) : std::nullopt;
-}
-
 using GivenOptions = std::vector<std::pair<std::uint32_t, GivenOption>>;
 
 GivenOption given_option(const contexts::Context& context, std::uint32_t slot, const values::Occurrences& values) {
     GivenOption given;
-    for (const values::Occurrence& value : values.values) given.first.emplace_back(value.name, as_text(value.text));
+    for (const auto& [name, text] : values.values)
+        given.first.emplace_back(name, text ? std::optional(values::Text{*text}) : std::nullopt);
     const std::uint32_t variable = context.space().regions()[slot].variable;
     auto setting = std::make_shared<values::Setting>();
     for (const values::Patch& patch : context.overrides())
@@ -89,10 +72,10 @@ nb::object given_inside(unsigned image, nb::handle owner) {
 
 }  // namespace
 
-void add_contain(nb::module_& m) {
+void add_setters(nb::module_& m) {
     m.def("use_parser", of_image(&contain::use_parser), "image"_a, "address"_a,
           "Set where LLVM's parser of command lines is, before it is intercepted.");
-    contain::use_wait([](const std::function<void()>& wait) { wait_without_any_gil(wait); });
+    contain::use_wait(&wait_without_any_gil);
     contain::report_to(
         {&tell<Callback::not_contained>, &tell<Callback::ends_with_call>, &tell_contained, &tell_failed});
     m.def("overrides_of", &overrides_of, "context"_a,

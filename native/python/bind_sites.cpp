@@ -8,26 +8,12 @@
 #include "python/bindings.hpp"
 #include "python/bytes.hpp"
 #include "python/gil.hpp"
-#include "values/space.hpp"
 #include "views/poison.hpp"
 
-#include <nanobind/nanobind.h>
-#include <nanobind/stl/optional.h>
-#include <nanobind/stl/pair.h>
-#include <nanobind/stl/string.h>
-#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/unordered_map.h>
-#include <nanobind/stl/vector.h>
 
 #include <algorithm>
-#include <cstddef>
-#include <cstdint>
 #include <iterator>
-#include <utility>
-
-namespace nb = nanobind;
-using namespace nb::literals;
-using namespace optctx;
 
 namespace {
 
@@ -49,11 +35,6 @@ void move(std::vector<arch::Site>& sites, std::uintptr_t by) {
 template <std::uint8_t bit>
 bool uses(const arch::Site& site) {
     return (site.uses & bit) != 0;
-}
-
-template <class Row>
-nb::iterator iterate(const std::vector<Row>& rows) {
-    return nb::iter(nb::cast(rows));
 }
 
 void add_site(nb::module_& m) {
@@ -112,7 +93,7 @@ void add_all_sites(nb::module_& m) {
             "base"_a, "Rows of 32 bytes whose addresses count from `base`, the same in every process.")
         .def("__len__", [](const Sites& s) { return s.all.size(); })
         .def(
-            "__iter__", [](const Sites& s) { return iterate(s.all); },
+            "__iter__", [](const Sites& s) { return nb::iter(nb::cast(s.all)); },
             nb::sig("def __iter__(self) -> collections.abc.Iterator[Site]"))
         .def(
             "of",
@@ -124,14 +105,8 @@ void add_all_sites(nb::module_& m) {
             },
             "slots"_a, "Those of the regions that have a slot.")
         .def(
-            "uses",
-            [](const Sites& s) {
-                nb::dict uses;
-                for (auto& [region, found] : arch::group_uses(s.all))
-                    uses[nb::int_(region)] = nb::cast(std::move(found));
-                return uses;
-            },
-            nb::sig("def uses(self) -> dict[int, Uses]"), "What the sites of each region, by its address, do with it.")
+            "uses", [](const Sites& s) { return arch::group_uses(s.all); },
+            "(address of a region, what its sites do with it) of each, in the order of the code.")
         .def(
             "words",
             [](const Sites& s, const arch::Slots& slots, const arch::Readers& readers, std::uint32_t first) {
@@ -176,7 +151,7 @@ void add_readers(nb::module_& m) {
             },
             "sites"_a, "slots"_a, "Group sites. `slots`: by address of a region; sites of others have no reader.")
         .def(
-            "__iter__", [](const arch::Readers& r) { return iterate(r.all); },
+            "__iter__", [](const arch::Readers& r) { return nb::iter(nb::cast(r.all)); },
             nb::sig("def __iter__(self) -> collections.abc.Iterator[Reader]"))
         .def_rw("by_site", &arch::Readers::of_site, "The index of the reader of each site, or NO_READER.");
     m.def("prepare_recording", &prepare_recording, "space"_a, "transaction"_a, "sites"_a, "readers"_a,
@@ -235,7 +210,6 @@ void add_sites(nb::module_& m) {
         "instruction"_a, "operand_at"_a, "scratch"_a, "offset"_a,
         "The instruction with its operand `offset` bytes past the register `scratch`.");
     nb::class_<Trampolines>(m, "Trampolines", "What runs instead of thousands of instructions.")
-        .def("__len__", [](const Trampolines& t) { return t.all.size(); })
         .def(
             "__iter__",
             [](const Trampolines& t) {
@@ -257,19 +231,14 @@ void add_sites(nb::module_& m) {
     nb::class_<patch::Transaction>(m, "Transaction", "Redirected instructions of one image: prepare, commit, undo.")
         .def(
             "__init__",
-            [](patch::Transaction* self, const nb::iterable& sites, std::uintptr_t begin, std::uintptr_t end,
-               const Trampolines* trampolines) {
+            [](patch::Transaction* self, const std::vector<std::tuple<std::uintptr_t, nb::bytes, nb::bytes>>& sites,
+               std::uintptr_t begin, std::uintptr_t end, const Trampolines* trampolines) {
                 std::vector<arch::Change> changes;
                 if (trampolines != nullptr) changes = trampolines->all;
-                for (const nb::handle site : sites) {
-                    const auto [address, before, code] =
-                        nb::cast<std::tuple<std::uintptr_t, nb::bytes, nb::bytes>>(site);
-                    changes.push_back({address, from_bytes(before), from_bytes(code)});
-                }
+                for (const auto& [address, before, code] : sites)
+                    changes.push_back({address, unpacked<std::uint8_t>(before), unpacked<std::uint8_t>(code)});
                 new (self) patch::Transaction(std::move(changes), begin, end);
             },
-            nb::sig("def __init__(self, sites: collections.abc.Iterable[tuple[int, bytes, bytes]], text_begin: int, "
-                    "text_end: int, trampolines: Trampolines | None = None) -> None"),
             "sites"_a, "text_begin"_a, "text_end"_a, "trampolines"_a = nb::none(),
             "`sites`: (address, bytes of the instruction, what runs instead) of each site; beside them the "
             "`trampolines`.")

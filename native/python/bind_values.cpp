@@ -7,25 +7,12 @@
 #include "python/bytes.hpp"
 #include "values/read_values.hpp"
 
-#include <nanobind/nanobind.h>
 #include <nanobind/stl/array.h>
-#include <nanobind/stl/optional.h>
-#include <nanobind/stl/pair.h>
-#include <nanobind/stl/shared_ptr.h>
-#include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
 #include <nanobind/stl/variant.h>
-#include <nanobind/stl/vector.h>
 
 #include <algorithm>
 #include <array>
-#include <cstdint>
-#include <memory>
-#include <utility>
-
-namespace nb = nanobind;
-using namespace nb::literals;
-using namespace optctx;
 
 namespace {
 
@@ -55,7 +42,7 @@ values::Space* make_space(unsigned image, std::vector<values::Region> regions,
 
 }  // namespace
 
-void add_space(nb::module_& m) {
+void add_values(nb::module_& m) {
     nb::enum_<values::Kind>(m, "Kind")
         .value("boolean", values::Kind::boolean)
         .value("bool_or_default", values::Kind::bool_or_default)
@@ -122,7 +109,7 @@ void add_space(nb::module_& m) {
             "set_initial",
             [](values::Region& r, std::size_t at, const nb::bytes& bytes) {
                 r.initial_at = at;
-                r.initial = from_bytes(bytes);
+                r.initial = unpacked<std::uint8_t>(bytes);
             },
             "at"_a, "initial"_a, "Set the bytes with which a context starts, from byte `at` on.")
         .def(

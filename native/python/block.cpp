@@ -33,8 +33,8 @@ nb::object make_type(nb::handle module, const char* name, std::vector<PyType_Slo
     return type;
 }
 
-nb::object call(nb::handle function, nb::handle arguments, nb::handle keywords) {
-    PyObject* result = stay_at_exit([&] { return PyObject_Call(function.ptr(), arguments.ptr(), keywords.ptr()); });
+nb::object call(nb::handle function, nb::handle arguments) {
+    PyObject* result = stay_at_exit([&] { return PyObject_Call(function.ptr(), arguments.ptr(), nullptr); });
     if (result == nullptr) throw nb::python_error();
     return nb::steal(result);
 }

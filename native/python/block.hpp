@@ -22,14 +22,10 @@ struct Kind {
 
 // Calls Python code, or code that releases the GIL. If the interpreter is ending, the thread blocks there forever, and
 // no outer C++ frame is unwound without the GIL.
-nanobind::object call(nanobind::handle function, nanobind::handle arguments, nanobind::handle keywords = {});
-template <class... Arguments>
-nanobind::object call_with(nanobind::handle function, Arguments&&... arguments) {
-    return call(function, nanobind::make_tuple(std::forward<Arguments>(arguments)...));
-}
+nanobind::object call(nanobind::handle function, nanobind::handle arguments);
 template <class... Arguments>
 nanobind::object call_method(nanobind::handle self, const char* name, Arguments&&... arguments) {
-    return call_with(nanobind::object(self.attr(name)), std::forward<Arguments>(arguments)...);
+    return call(nanobind::object(self.attr(name)), nanobind::make_tuple(std::forward<Arguments>(arguments)...));
 }
 
 // Runs code that may throw, in a function of the C API. Returns null with an exception set if it throws.

@@ -13,11 +13,6 @@
 #include <string>
 #include <vector>
 
-inline std::vector<std::uint8_t> from_bytes(const nanobind::bytes& bytes) {
-    const auto* data = static_cast<const std::uint8_t*>(bytes.data());
-    return {data, data + bytes.size()};
-}
-
 inline std::span<const std::uint8_t> bytes_of(const nanobind::bytes& bytes) {
     return {static_cast<const std::uint8_t*>(bytes.data()), bytes.size()};
 }

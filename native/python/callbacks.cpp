@@ -5,10 +5,12 @@
 
 #include <nanobind/stl/string.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstddef>
 #include <string>
+#include <string_view>
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -17,7 +19,7 @@ namespace optctx::callbacks {
 namespace {
 
 struct Row {
-    const char* name;
+    std::string_view name;
     const char* where;  // what sys.unraisablehook is told
 };
 
@@ -50,10 +52,9 @@ const Row& row(Callback which) { return rows[static_cast<std::size_t>(which)]; }
 void set(const nb::kwargs& given) {
     for (auto [key, function] : given) {
         const auto name = nb::cast<std::string>(key);
-        std::size_t at = 0;
-        while (at < rows.size() && rows[at].name != name) ++at;
-        if (at == rows.size()) throw nb::value_error(("no function is called back as " + name).c_str());
-        functions[at] = nb::borrow(function).release().ptr();
+        const auto* const at = std::ranges::find(rows, std::string_view(name), &Row::name);
+        if (at == rows.end()) throw nb::value_error(("no function is called back as " + name).c_str());
+        functions[static_cast<std::size_t>(at - rows.begin())] = nb::borrow(function).release().ptr();
     }
 }
 

@@ -68,7 +68,7 @@ std::string verify(const Llvm& llvm, Pointer module) {
 Ran run_passes(const Llvm& llvm, Pointer context, Pointer module, Pointer machine, const std::vector<Setting>& settings,
                const std::string& text) {
     const Owner tuning(llvm.create_tuning(), llvm.dispose_tuning);
-    for (const auto& [set, value] : settings) set(tuning.get(), value);
+    for (const auto& [set, value] : settings) reinterpret_cast<void (*)(Pointer, int)>(set)(tuning.get(), value);
     const Owner builder(llvm.create_pass_builder(machine, tuning.get()), llvm.dispose_pass_builder);
     const Owner manager(llvm.create_pass_manager(), llvm.dispose_pass_manager);
     Diagnostics diagnostics(llvm, context);
@@ -85,11 +85,9 @@ Emitted emit(const Llvm& llvm, Pointer context, Pointer module, Pointer machine,
     Diagnostics diagnostics(llvm, context);
     char* message = nullptr;
     const Owner buffer(llvm.emit_to_memory(machine, module, as_object ? 1 : 0, &message), llvm.dispose_buffer);
-    Emitted emitted;
-    if (message != nullptr) emitted.message = take_text(message, llvm.dispose_string);
-    if (buffer != nullptr) emitted.code.emplace(llvm.buffer_start(buffer.get()), llvm.buffer_size(buffer.get()));
-    emitted.errors = std::move(diagnostics.errors);
-    return emitted;
+    std::optional<std::string> code;
+    if (buffer != nullptr) code.emplace(llvm.buffer_start(buffer.get()), llvm.buffer_size(buffer.get()));
+    return {std::move(code), take_text(message, llvm.dispose_string), std::move(diagnostics.errors)};
 }
 
 }  // namespace optctx::compile

@@ -59,8 +59,8 @@ struct Ran {
     std::optional<std::string> parse_error;  // of the pipeline; if set, nothing was run
     Errors errors;
 };
-// A field of PipelineTuningOptions that the program has set: the function that sets it, and the value.
-using Setting = std::pair<void (*)(Pointer, int), int>;
+// A field of PipelineTuningOptions that the program has set: the address of the function that sets it, and the value.
+using Setting = std::pair<std::uintptr_t, int>;
 // `machine` may be null.
 Ran run_passes(const Llvm& llvm, Pointer context, Pointer module, Pointer machine, const std::vector<Setting>& settings,
                const std::string& text);

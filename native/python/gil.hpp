@@ -8,14 +8,12 @@
 #include <Python.h>
 #include <cxxabi.h>
 
+#include <functional>
+
 namespace optctx {
 
-// True from the moment when the interpreter lets no other thread take the GIL. Does not need the GIL.
-bool python_is_ending() noexcept;
-// Whether Python code can run, once this thread has the GIL.
+// Whether Python code can run, once this thread has the GIL. Does not need the GIL.
 bool python_lives() noexcept;
-// Whether this thread holds the GIL. False where Python does not tell.
-bool has_gil() noexcept;
 
 // Runs code that may take the GIL, or that runs Python code, which releases and retakes it.
 template <class Work>
@@ -51,22 +49,17 @@ private:
     PyThreadState* state_;
 };
 
-// Waits for other threads, which may need the GIL. If Python ends meanwhile, this thread blocks forever.
-template <class Wait>
-void wait_without_gil(const Wait& wait) {
+// Returns what the work does without the GIL.
+template <class Work>
+auto without_gil(const Work& work) {
     const WithoutGil released;
-    wait();
-    if (!python_lives()) os::stop_this_thread();
+    return work();
 }
 
+// Waits for other threads, which may need the GIL. If Python ends meanwhile, this thread blocks forever.
+void wait_without_gil(const std::function<void()>& wait);
 // The same on a thread that may or may not hold the GIL.
-template <class Wait>
-void wait_without_any_gil(const Wait& wait) {
-    if (python_lives() && has_gil())
-        wait_without_gil(wait);
-    else
-        wait();
-}
+void wait_without_any_gil(const std::function<void()>& wait);
 
 // Runs Python's signal handlers; throws what they raise.
 void run_signal_handlers();

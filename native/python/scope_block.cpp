@@ -1,7 +1,6 @@
 #include "python/scope_block.hpp"
 
 #include "os/os.hpp"
-#include "python/bindings.hpp"
 #include "python/callbacks.hpp"
 #include "python/gil.hpp"
 #include "python/marks.hpp"
@@ -185,9 +184,10 @@ void free_scope(PyObject* self) {
     Py_DECREF(type);
 }
 
+constexpr blocks::Kind scope{&enter, &leave};
+
 }  // namespace
 
-const blocks::Kind scope{&enter, &leave};
 const blocks::Kind unjudged{&enter, &leave_unjudged};
 
 void begin_in_task(unsigned image) {
@@ -228,10 +228,13 @@ void add_base(nb::handle module) {
     scopes::retain_mark = [](scopes::Mark& mark) noexcept { marks::object_of(mark).inc_ref(); };
 }
 
+void drop_orphans() {
+    for (void* orphan : scopes::take_orphans()) Py_DECREF(static_cast<PyObject*>(orphan));
+}
+
 nb::object task_owner(std::optional<unsigned> image) {
     const nb::object task = task_scope::get();
-    const scopes::Mark* mark = marks::of(task);
-    if (image) mark = marks::in_image(*image, marks::of(task));
+    const scopes::Mark* mark = image ? marks::in_image(*image, marks::of(task)) : marks::of(task);
     return mark == nullptr ? nb::none() : nb::borrow(marks::owner_of(*mark));
 }
 
@@ -243,9 +246,12 @@ contexts::Activation* activation_of(unsigned image, nb::handle self) {
 }
 
 void leave_all() {
-    const NoCollection alone;
-    scopes::leave_all();
-    task_scope::set(nb::none(), task_scope::get());
+    {
+        const NoCollection alone;
+        scopes::leave_all();
+        task_scope::set(nb::none(), task_scope::get());
+    }
+    drop_orphans();
 }
 
 nb::object suspended() {

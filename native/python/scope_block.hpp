@@ -17,8 +17,7 @@ void attach(unsigned image);
 
 // Adds the base class of OptionContext, with `__enter__` and `__exit__`.
 void add_base(nanobind::handle module);
-extern const blocks::Kind scope;
-// The same, but `judge` is left to the caller.
+// What its blocks do, but for `judge`, which is left to the caller.
 extern const blocks::Kind unjudged;
 // Returns the OptionContext of the innermost scope that the running task is in, of one image or of any. None outside.
 nanobind::object task_owner(std::optional<unsigned> image);
@@ -26,6 +25,8 @@ nanobind::object task_owner(std::optional<unsigned> image);
 // this thread. Null otherwise.
 contexts::Activation* activation_of(unsigned image, nanobind::handle scope);
 
+// Drops the references that have no owner any more. Call with the GIL.
+void drop_orphans();
 // Leaves every scope of this thread and its task, as after a fork.
 void leave_all();
 // Returns the OptionContext of the scope that this thread shows if another task, which is suspended, is inside it. None

@@ -293,7 +293,7 @@ def _read_option(
     """Read one option whose head is proven. Raises MisfitError for what does not fit."""
     if size is not None and (size < max(_HEAD, offset + WORD) or size % WORD):
         raise MisfitError(f"the option {names[0]} has {size} bytes")
-    words = memoryview(image.load(address, size or _SMALLEST, "an option")).cast("Q")
+    words = memoryview(read_checked(address, size or _SMALLEST, "an option", image)).cast("Q")
     of = classes.of(names[0], address, words, size)
     held = words[offset // WORD]  # the value, or what leads to it
     variable, variable_size = 0, None

@@ -62,7 +62,7 @@ def bound_to(llvm_context: object, image: Image | None) -> HasLayers | None:
     address = host_of(image).llvm_context_address(llvm_context)
     if engine is None:  # no context was made yet
         return None
-    return cast("HasLayers | None", _native.bound(engine.index, address)[0])
+    return cast("HasLayers | None", _native.bound(engine.index, address))
 
 
 def unbind(llvm_context: object, image: Image | None = None) -> None:

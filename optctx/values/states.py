@@ -17,7 +17,7 @@ from optctx._native import (
     Kind,
     Setting,
     option_at,
-    read_words,
+    read_bytes,
 )
 from optctx.engine.engine import Engine
 from optctx.image.options import RegisteredOption
@@ -88,7 +88,7 @@ def registered_state(engine: Engine, option: RegisteredOption) -> State:
     if not option.type.readable:
         return State(None, 0, False)
     if kind == Kind.list:
-        begin, end = read_words(option.place.address + _LIST_DEFAULTS, 2)
+        begin, end = memoryview(read_bytes(option.place.address + _LIST_DEFAULTS, 2 * _WORD)).cast("Q")
         return State([], 0) if begin == end else State(None, 0, False)
     if kind == Kind.bits:
         return State([], 0)

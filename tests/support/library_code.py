@@ -9,7 +9,14 @@ import os
 import re
 from collections.abc import Iterator
 
+from optctx._native import read_bytes
+
 LLVMLITE = 0  # index of llvmlite's image where no other one was attached before
+
+
+def read_words(address: int, count: int) -> list[int]:
+    """Read words of LLVM's memory in place."""
+    return memoryview(read_bytes(address, count * 8)).cast("Q").tolist()
 
 
 def code_pieces() -> list[tuple[int, int, int]]:

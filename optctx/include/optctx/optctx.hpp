@@ -61,7 +61,11 @@ namespace detail {
 #endif
 }
 
-inline void check(std::int32_t status, const optctx_error& error) {
+// Calls a function of the interface.
+template <class... Parameters, class... Arguments>
+void call(std::int32_t (*function)(Parameters...), Arguments... arguments) {
+    optctx_error error;
+    const std::int32_t status = function(arguments..., &error);
     if (status != OPTCTX_OK) fail(static_cast<optctx_status>(status), error.message);
 }
 
@@ -201,9 +205,7 @@ T get(std::string_view name, Image image = {}) {
             detail::is_one_of<T, bool, float, double, std::string, std::optional<bool>, std::optional<std::string>>,
         "look an option up as one of the types that optctx::get lists");
     detail::Found<T> found;
-    optctx_error error;
-    detail::check(detail::interface().read(image.code, name.data(), name.size(), &detail::take<T>, &found, &error),
-                  error);
+    detail::call(detail::interface().read, image.code, name.data(), name.size(), &detail::take<T>, &found);
     if (!found.value) detail::fail_for_type(name, found.kind);
     return *std::move(found.value);
 }
@@ -233,9 +235,7 @@ public:
         std::vector<const char*> arguments;
         for (const Setting& setting : settings) arguments.push_back(setting.argument_.c_str());
         const optctx_context* made = nullptr;
-        optctx_error error;
-        detail::check(detail::interface().prepare(image.code, arguments.data(), arguments.size(), &made, &error),
-                      error);
+        detail::call(detail::interface().prepare, image.code, arguments.data(), arguments.size(), &made);
         context_ = {made, detail::interface().release};
     }
     OptionContext(std::initializer_list<Setting> settings, Image image = {})
@@ -258,8 +258,7 @@ public:
     Scope(std::initializer_list<Setting> settings, Image image = {}) : Scope(OptionContext(settings, image)) {}
     // Also throws if optctx has detached from the LLVM, or if the thread or the interpreter is ending.
     explicit Scope(const OptionContext& context) {
-        optctx_error error;
-        detail::check(detail::interface().enter(context.context_.get(), &scope_, &error), error);
+        detail::call(detail::interface().enter, context.context_.get(), &scope_);
     }
     Scope(const Scope&) = delete;
     Scope& operator=(const Scope&) = delete;

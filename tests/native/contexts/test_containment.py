@@ -6,13 +6,14 @@ import ctypes
 from dataclasses import replace
 
 from optctx import OptionContext, contained, current, registry
-from optctx._native import read_words, replace_add_occurrence, storage_shown
+from optctx._native import replace_add_occurrence, storage_shown
 from optctx.compiling import Job, compile_job
 from optctx.engine.attach import attach
 from optctx.image.facts.mangled_names import ADD_OCCURRENCE
 from tests.promises.answers import WRITER
 from tests.support.alone import alone
 from tests.support.ir_texts import X86
+from tests.support.library_code import read_words
 from tests.support.scopes import in_threads, process_state
 
 JOB = replace(WRITER, triple=X86)

@@ -15,23 +15,6 @@
 #include "scopes/recorder.hpp"
 #include "scopes/scope.hpp"
 
-#include <nanobind/nanobind.h>
-#include <nanobind/stl/optional.h>
-#include <nanobind/stl/pair.h>
-#include <nanobind/stl/string.h>
-#include <nanobind/stl/vector.h>
-
-#include <cstddef>
-#include <cstdint>
-#include <optional>
-#include <string>
-#include <utility>
-#include <vector>
-
-namespace nb = nanobind;
-using namespace nb::literals;
-using namespace optctx;
-
 void add_insight(nb::module_& m) {
     m.attr("NO_READER") = arch::no_reader;
     m.attr("OCCURRENCES_AT") = offsetof(image::RawOption, occurrences);

@@ -19,10 +19,11 @@ from llvmlite import binding
 
 import optctx
 from optctx import OptionContext, OptionValueError, current, drift, registry, run_passes, watch
-from optctx._native import find_branches, read_words, storage_shown
+from optctx._native import find_branches, storage_shown
 from optctx.compiling import FreshProcess, Job, compile_job
 from optctx.engine.attach import attach
 from tests.support.ir_texts import CALLS, COUNTED, UNROLL, X86
+from tests.support.library_code import read_words
 from tests.support.processes import forked, in_child, printed
 from tests.support.scopes import beside, in_threads, meanwhile, parse_module, scoped, set_option
 

@@ -10,8 +10,9 @@ from llvmlite import binding
 
 import optctx
 from optctx import DriftEvent, OptionContext, drift, watch
-from optctx._native import Span, read_words
+from optctx._native import Span
 from optctx.engine.attach import attach
+from tests.support.library_code import read_words
 from tests.support.processes import SECONDS, forked, in_child
 from tests.support.scopes import in_threads, parse_module, set_option, unrolled_by_llvmlite, write
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import ctypes
+import os
 import signal
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -107,6 +109,17 @@ def check_wait(
 
     assert hold(look) == waits
     assert done.wait(SECONDS)
+
+
+@forked
+def test_other_threads_run_python_code_while_a_compilation_runs(module: Any, tmp_path: Path) -> None:
+    """The pass writes the graph of the function to a file, which waits for this thread to read."""
+    name = next(iter(module.functions)).name
+    os.chdir(tmp_path)
+    os.mkfifo(f".{name}.dot")
+    signal.setitimer(signal.ITIMER_REAL, SECONDS)  # ends the process, whichever thread has the GIL
+    with beside(partial(run_passes, module, "dot-cfg")):
+        assert Path(f".{name}.dot").read_text().startswith("digraph")
 
 
 def test_locks_taken_in_opposite_orders_do_not_block_each_other() -> None:

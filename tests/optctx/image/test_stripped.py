@@ -14,12 +14,13 @@ import pytest
 
 import optctx
 from optctx import ProcessWideOptionError, loaded_image, registry
-from optctx._native import Library, MisfitError, StepKind, Value, option_at, read_words, trace
+from optctx._native import Library, MisfitError, StepKind, Value, option_at, trace
 from optctx.engine.attach import attach
 from optctx.hosts.llvmlite import llvmlite_image
 from optctx.image.loaded import Image
 from tests.support.alone import alone
 from tests.support.cpp_build import SHARED, compile_cpp
+from tests.support.library_code import read_words
 from tests.support.own_llvm import claims_of
 from tests.support.processes import in_child
 

@@ -13,7 +13,7 @@ from llvmlite import binding
 
 import optctx
 from optctx import OptionContext, bound, current, lookup, unbind
-from optctx._native import MachineUse, Subject, bound_count, interceptors, pack_interception, read_words
+from optctx._native import MachineUse, Subject, bound_count, interceptors, pack_interception
 from optctx.arch.x86_64.sites import find_references_to
 from optctx.compiling import FreshProcess, Job
 from optctx.engine.attach import attach
@@ -28,7 +28,7 @@ from tests.support.alone import alone
 from tests.support.endless import LIST, endless, reached
 from tests.support.garbage import no_collector
 from tests.support.ir_texts import COUNTED, SCALE, X86
-from tests.support.library_code import changed_code
+from tests.support.library_code import changed_code, read_words
 from tests.support.rows import rows
 from tests.support.runs import COUNT, EMISSION, RUNS, UNROLL, machine, stores
 from tests.support.scopes import beside, in_threads, unrolled

@@ -10,12 +10,12 @@ from ctypes import c_char, c_uint, c_uint16, c_uint64, c_void_p
 import pytest
 
 from optctx import OptionContext, current, drift, registry
-from optctx._native import read_words
 from optctx.errors import UnknownOptionError
 from optctx.hosts.llvmlite import llvmlite_image
 from optctx.image.registry_reader import read_registry
 from tests.support.alone import alone
 from tests.support.cpp_build import SHARED, compile_cpp
+from tests.support.library_code import read_words
 from tests.support.native_interface import NativeScope
 from tests.support.scopes import four, set_option, unrolled
 
