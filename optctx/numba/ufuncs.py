@@ -9,7 +9,7 @@ from numba.np.ufunc.dufunc import DUFunc
 from numba.np.ufunc.gufunc import GUFunc
 from numba.np.ufunc.ufuncbuilder import UFuncDispatcher, UFuncTargetOptions
 
-from optctx.numba.stand_ins import stand_in
+from optctx.numba.dispatcher import stand_in
 from optctx.numba.target import OptionsTarget
 
 
