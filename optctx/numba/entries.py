@@ -63,18 +63,13 @@ class Reads:
     def names(self) -> set[str] | None:
         """The names so far. None stands for all options, because LLVM also worked unrecorded."""
         found: set[str] = set()
-        seen: list[Reads] = []
-        waiting = [self]
-        while waiting:
-            reads = waiting.pop()
-            if reads in seen:
-                continue
-            seen.append(reads)
+        reached = [self]
+        for reads in reached:
             own = reads._own()
             if own is None:
                 return None
             found |= own
-            waiting += reads._included
+            reached += [each for each in reads._included if each not in reached]
         return found
 
     def include(self, other: Reads) -> None:
