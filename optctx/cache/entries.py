@@ -51,7 +51,7 @@ def input_key(engine: Engine, job: Job) -> str:
     text = source if isinstance(source, bytes) else source.encode()
     parts = [_FORMAT, engine.image.build_id, binding.get_process_triple(), process_texts(engine), fields]
     parts.append(attributes_policy())  # decides which functions compile under options of their own
-    return _digest([*parts, type(source).__name__, hashlib.sha256(text).hexdigest()])
+    return digest([*parts, type(source).__name__, hashlib.sha256(text).hexdigest()])
 
 
 class Situation:
@@ -74,7 +74,7 @@ class Situation:
         changed = sorted(self._states.keys() & set(read))
         states = [(name, self._states[name]) for name in changed]
         files = [self._files[name] for name in changed]
-        return _digest([under, "\n".join(read), states, files])
+        return digest([under, "\n".join(read), states, files])
 
 
 def _paths(value: object) -> list[str]:
@@ -93,7 +93,8 @@ def _content(path: str) -> str:
         return f"cannot be read: {error.strerror}"
 
 
-def _digest(parts: list[Any]) -> str:
+def digest(parts: list[Any]) -> str:
+    """Hash parts of a key."""
     return hashlib.sha256(json.dumps(parts).encode(errors="surrogateescape")).hexdigest()
 
 

@@ -6,8 +6,6 @@ library decide which of them count.
 
 from __future__ import annotations
 
-import hashlib
-import json
 import warnings
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
@@ -15,9 +13,8 @@ from typing import Any
 
 from llvmlite import binding
 from numba.core import config
-from numba.core.types import Generator
 
-from optctx.cache.entries import Situation
+from optctx.cache.entries import Situation, digest
 from optctx.context.context import OptionContext
 from optctx.engine.engine import Engine
 from optctx.errors import NumbaOptionsWarning, OptctxError
@@ -40,8 +37,7 @@ class Values:
             *(_FORMAT, engine.image.build_id, binding.get_process_triple(), process_texts(engine)),
             *(attributes_policy(), [repr(getattr(config, name, None)) for name in _SETTINGS]),
         ]
-        text = json.dumps(parts, default=repr)
-        self.rest = hashlib.sha256(text.encode(errors="surrogateescape")).hexdigest()
+        self.rest = digest(parts)
 
     def key(self, names: Collection[str] | None) -> str:
         """A text for these states of the options `names`, of all if that is None."""
@@ -139,14 +135,6 @@ class Entries:
     def _under(self, base: Any, values: Values) -> tuple[Any, ...]:
         """The key for everything that the result depends on, except options that can be scoped."""
         return (*base, repr(self._file._source_stamp), values.rest)
-
-
-def gives_generator(compiled: Any) -> bool:
-    """Whether a compiled function gives a generator.
-
-    Numba cannot compile what calls one that was loaded: the code that goes on is not in the file.
-    """
-    return isinstance(compiled.signature.return_type, Generator)
 
 
 def warn_not_cached(function: Any, why: str) -> None:
