@@ -27,7 +27,7 @@ from optctx.errors import (
 )
 from optctx.image.loaded import Image
 from optctx.tasks.problems import place_of, raise_problems, tell
-from optctx.travelling.attributes import Attributes, check_attributes, new_policy, reset_policy, set_policy
+from optctx.travelling.attributes import INITIAL, Attributes, check_attributes, new_policy, set_policy
 from optctx.values.layers import Layers
 from optctx.wording import counted
 
@@ -94,7 +94,7 @@ def detach(image: Image | None = None) -> None:
     engine = engine_attach.made(image)
     engine_attach.detach(image)
     if engine is not None:
-        reset_policy(engine)
+        set_policy(engine, INITIAL)
         _native.reset_outside_rule(engine.index)
 
 

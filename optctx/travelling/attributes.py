@@ -50,7 +50,7 @@ class Policy(NamedTuple):
     trust: Trust = TUNING
 
 
-_IGNORE = Policy()
+INITIAL = Policy()
 _policies: dict[int, Policy] = {}  # by the image's index
 
 
@@ -62,7 +62,7 @@ def check_attributes(attributes: Attributes | None) -> None:
 
 def new_policy(engine: Engine, attributes: Attributes | None, trust: Iterable[str] | None) -> Policy:
     """Return the setting for an image with these changes. Raises as `optctx.attach` does; changes nothing."""
-    wanted = _policies.get(engine.index, _IGNORE)
+    wanted = _policies.get(engine.index, INITIAL)
     if trust is not None:
         wanted = wanted._replace(trust=trusting(engine, trust))
     if attributes is not None:
@@ -80,16 +80,10 @@ def set_policy(engine: Engine, policy: Policy) -> None:
     _native.count_attributes(engine.index, policy.attributes != "ignore")
 
 
-def reset_policy(engine: Engine) -> None:
-    """Let attributes count no longer, and trust them as initially."""
-    _native.count_attributes(engine.index, False)
-    _policies.pop(engine.index, None)
-
-
 def attributes_policy(image: Image | None = None) -> tuple[str, ...]:
     """Return the setting for an LLVM, for a cache key; `("ignore",)` if attributes do not count."""
     engine = engine_attach.made(image)
-    policy = _IGNORE if engine is None else _policies.get(engine.index, _IGNORE)
+    policy = INITIAL if engine is None else _policies.get(engine.index, INITIAL)
     if policy.attributes == "ignore":
         return ("ignore",)
     return (policy.attributes, *sorted(policy.trust.classes), "", *sorted(policy.trust.names))
@@ -103,7 +97,7 @@ def resolve(
     `before` counts the different attributes of the module that were resolved earlier. Returns None if the
     module must not run and False to compile without the attribute; the enclosing call then reports why.
     """
-    policy = _policies.get(image, _IGNORE)
+    policy = _policies.get(image, INITIAL)
     if policy.attributes == "ignore":
         return False
     try:
