@@ -104,26 +104,20 @@ def seen_by(owner: Owner) -> Layers:
     return seen
 
 
-def _mismatch(owner: Layers, here: Layers) -> str:
-    """Say in words how two sets of values differ; empty if they are equal."""
-    if owner == here:
-        return ""
+def _may_run(owner: Bindable, inside: Owner | None, is_error: bool) -> bool:
+    """Judge, on the thread that runs LLVM `inside` a context, whether a module bound to `owner` may run."""
+    there = owner._layers
+    here = Layers.without_owner(there.engine) if inside is None else seen_by(inside)
+    if there == here:
+        return True
     words = [
-        f"{name!r} ({shown(owner.look_up(name))} there, {shown(here.look_up(name))} here)"
-        for name in owner.differing(here)
+        f"{name!r} ({shown(there.look_up(name))} there, {shown(here.look_up(name))} here)"
+        for name in there.differing(here)
     ]
-    return (
-        f"LLVM runs on a module that is bound to {shown(owner)} under {shown(here)}: they differ in "
+    text = (
+        f"LLVM runs on a module that is bound to {shown(there)} under {shown(here)}: they differ in "
         f"{first_few(words)}; enter the bound context, or bind it with on_mismatch='switch'"
     )
-
-
-def _may_run(owner: Bindable, here: Owner | None, is_error: bool) -> bool:
-    """Judge, on the thread that runs LLVM inside `here`, whether a module bound to `owner` may run."""
-    layers = owner._layers
-    text = _mismatch(layers, Layers.without_owner(layers.engine) if here is None else seen_by(here))
-    if not text:
-        return True
     if is_error:
         tell(ContextMismatchError(f"nothing has been run: {text}"))
     else:
