@@ -142,12 +142,15 @@ def _may_run_outside(image: int, is_error: bool) -> bool:
     """Report, on the thread that runs LLVM, that it compiles outside every scope. Return whether it may."""
     between = _BETWEEN | host_of(engine_of(image).image).between
     caller = _caller(sys._getframe(1), between)
-    what = "LLVM compiles outside every scope" if caller is None else _words(caller)
+    who, place = "LLVM", None
+    if caller is not None:
+        who = f"{caller.f_code.co_name} ({caller.f_code.co_filename}:{caller.f_lineno})"
+        place = place_of(caller)
+    what = f"{who} compiles outside every scope"
     advice = (
         "enter a context around it (`with OptionContext():` keeps the values that it has here) or bind one "
         f"to the LLVMContext{_of_pools()}"
     )
-    place = None if caller is None else place_of(caller)
     if is_error:
         tell(OutsideScopeError(f'nothing has been run: {what}, which outside="error" forbids; {advice}'))
     else:
@@ -173,17 +176,10 @@ def _caller(frame: FrameType | None, between: frozenset[str]) -> FrameType | Non
     return frame
 
 
-def _words(caller: FrameType) -> str:
-    code = caller.f_code
-    return f"{code.co_name} ({code.co_filename}:{caller.f_lineno}) compiles outside every scope"
-
-
 def _of_pools() -> str:
     """Say what helps if a thread compiles outside every scope while other threads are inside some."""
-    if threading.get_ident() == threading.main_thread().ident:
-        return ""
     inside = _native.active_scopes()
-    if not inside:
+    if not inside or threading.get_ident() == threading.main_thread().ident:
         return ""
     return (
         f"; other threads are inside {counted(inside, 'scope')}, which a pool's worker does not share: give "
