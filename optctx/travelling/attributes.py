@@ -101,8 +101,7 @@ def resolve(
     if policy.attributes == "ignore":
         return False
     try:
-        _check_target(triple)
-        return _read(image, text, here, before, policy.trust)
+        return _read(image, text, here, before, triple, policy.trust)
     except (OptctxError, UnicodeDecodeError) as error:
         problem = _problem(text, error, policy.attributes == "warn")
     # Outside the `except` block: a traceback would keep the caller's frames alive, and the modules in them.
@@ -128,16 +127,12 @@ def _problem(text: bytes, error: Exception, warns: bool) -> UntrustedOptionWarni
     return problem
 
 
-def _check_target(triple: bytes) -> None:
-    """Raise OptionValueError for a target whose functions cannot have options of their own."""
+def _read(image: int, text: bytes, here: Owner | None, before: int, triple: bytes, trust: Trust) -> Layers:
     if triple.startswith(b"spirv"):
         raise OptionValueError(
             "functions for SPIR-V cannot have options of their own, because LLVM keeps the types of all of "
             "them in one subtarget; set the options in a scope, or bind them to the LLVMContext"
         )
-
-
-def _read(image: int, text: bytes, here: Owner | None, before: int, trust: Trust) -> Layers:
     if before >= _native.MOST_ATTRIBUTES:
         raise UntrustedOptionError(
             f"the functions of this module have more than {_native.MOST_ATTRIBUTES} different ones; use fewer"
