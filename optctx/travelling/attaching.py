@@ -27,7 +27,7 @@ from optctx.errors import (
 )
 from optctx.image.loaded import Image
 from optctx.tasks.problems import place_of, raise_problems, tell
-from optctx.travelling.attributes import INITIAL, Attributes, check_attributes, new_policy, set_policy
+from optctx.travelling.attributes import INITIAL, Attributes, new_policy, set_policy
 from optctx.values.layers import Layers
 from optctx.wording import counted
 
@@ -72,8 +72,8 @@ def attach(
         ScopeError: `outside` is to change while compilations run outside every scope. No setting was changed.
         OptionTypeError, UnknownOptionError: An argument is wrong.
     """
-    check_attributes(attributes)
-    _check_outside(outside)
+    _check("attributes", attributes, get_args(Attributes))
+    _check("outside", outside, get_args(Outside))
     engine = engine_attach.attach(image)
     policy = new_policy(engine, attributes, trust)
     if outside is not None:
@@ -103,10 +103,11 @@ Outside = Literal["allow", "warn", "error", "defaults"]
 _BETWEEN = frozenset({"optctx", "contextlib", "functools"})  # beside the packages of the host
 
 
-def _check_outside(outside: Outside | None) -> None:
-    """Raise OptionTypeError for what is not a rule."""
-    if outside is not None and outside not in get_args(Outside):  # it may have no hash
-        raise OptionTypeError(f'outside is "allow", "warn", "error" or "defaults", found {shown(outside)}')
+def _check(name: str, given: object, choices: tuple[str, ...]) -> None:
+    """Raise OptionTypeError for an argument that is none of the choices, nor None."""
+    if given not in (None, *choices):  # it may have no hash
+        *others, last = (f'"{choice}"' for choice in choices)
+        raise OptionTypeError(f"{name} is {', '.join(others)} or {last}, found {shown(given)}")
 
 
 def _set_outside(engine: Engine, outside: Outside) -> None:

@@ -15,12 +15,10 @@ from optctx import _native
 from optctx.engine import attach as engine_attach
 from optctx.errors import (
     OptctxError,
-    OptionTypeError,
     OptionValueError,
     UnsupportedImageError,
     UntrustedOptionError,
     UntrustedOptionWarning,
-    shown,
 )
 from optctx.image.loaded import Image
 from optctx.reads.unread import marks
@@ -52,12 +50,6 @@ class Policy(NamedTuple):
 
 INITIAL = Policy()
 _policies: dict[int, Policy] = {}  # by the image's index
-
-
-def check_attributes(attributes: Attributes | None) -> None:
-    """Raise OptionTypeError for what says nothing about attributes."""
-    if attributes not in (None, "ignore", "error", "warn"):
-        raise OptionTypeError(f'attributes is "ignore", "error" or "warn", found {shown(attributes)}')
 
 
 def new_policy(engine: Engine, attributes: Attributes | None, trust: Iterable[str] | None) -> Policy:
