@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from optctx.compiling import Emit, Job, Result
 
 _FORMAT = 3  # of keys and of entries
-_PIECE = 1 << 20  # bytes of a file to read at a time
 
 
 def printing_options(engine: Engine, context: Context) -> list[str]:
@@ -84,11 +83,8 @@ def _paths(value: object) -> list[str]:
 
 def _content(path: str) -> str:
     try:
-        digest = hashlib.sha256()
         with open(path, "rb") as file:
-            for piece in iter(lambda: file.read(_PIECE), b""):
-                digest.update(piece)
-        return digest.hexdigest()
+            return hashlib.file_digest(file, "sha256").hexdigest()
     except OSError as error:
         return f"cannot be read: {error.strerror}"
 
