@@ -62,7 +62,7 @@ class OptionsCache(FunctionCache):  # type: ignore[misc]
         if not self._enabled or is_generator or not self._impl.check_cachable(data):
             return
         values, read = self._target.values_now(), data.library.reads.names()
-        if not values.agree(self._target.first_values, read):
+        if values.key(read) != self._target.first_values.key(read):
             why = "a file that an option names, or an option of the whole process, may have changed"
             warn_not_cached(self._py_func, f"{why} since Numba first compiled under these options")
             return

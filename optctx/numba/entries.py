@@ -40,12 +40,11 @@ class Values:
         self.rest = digest(parts)
 
     def key(self, names: Collection[str] | None) -> str:
-        """A text for these states of the options `names`, of all if that is None."""
-        return self._situation.key(self.rest, sorted(self._engine.options if names is None else names))
+        """A text for these states of the options `names`, of all if that is None.
 
-    def agree(self, other: Values, names: Collection[str] | None) -> bool:
-        """Whether LLVM, if it reads no other options than `names`, does the same under both."""
-        return self is other or self.key(names) == other.key(names)
+        Where it is the same, LLVM does the same, if it reads no other options.
+        """
+        return self._situation.key(self.rest, sorted(self._engine.options if names is None else names))
 
 
 class Reads:
