@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import itertools
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -120,13 +120,8 @@ class OptionsTarget(TargetDescriptor):  # type: ignore[misc]
     def own(self, value: Any) -> Any:
         """The value that replaces `value` in functions of this target: a stand-in if it is plain Numba's."""
         make = stand_in.dispatch(type(value))
-        return value if make is stand_in.registry[object] else self._specialise(value, make)
-
-    def own_type(self, kind: Any) -> Any:
-        """As `own`, for a type."""
-        return types.Dispatcher(self.own(kind.dispatcher)) if type(kind) is types.Dispatcher else kind
-
-    def _specialise(self, value: Any, make: Callable[[Any, OptionsTarget], Any]) -> Any:
+        if make is stand_in.registry[object]:
+            return value
         with global_compiler_lock:
             found = self._specialised.get(value)
             if found is None:
@@ -134,6 +129,10 @@ class OptionsTarget(TargetDescriptor):  # type: ignore[misc]
                 if found is not value:  # the entry would keep its own key alive
                     self._specialised[value] = found
         return found
+
+    def own_type(self, kind: Any) -> Any:
+        """As `own`, for a type."""
+        return types.Dispatcher(self.own(kind.dispatcher)) if type(kind) is types.Dispatcher else kind
 
 
 class OptionsTyping(typing.Context):  # type: ignore[misc]
