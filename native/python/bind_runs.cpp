@@ -117,7 +117,7 @@ void drop_orphans() {
 
 void add_bind(nb::module_& m) {
     nb::enum_<bind::OnMismatch>(m, "OnMismatch")
-        .value("switch_over", bind::OnMismatch::switch_over)
+        .value("switch", bind::OnMismatch::switch_over)
         .value("warn", bind::OnMismatch::warn)
         .value("error", bind::OnMismatch::error);
     m.def("configure_bindings", &configure_bindings, "image"_a, "calls"_a,
@@ -172,10 +172,9 @@ void add_bind(nb::module_& m) {
         "bound",
         [](unsigned image, std::uintptr_t llvm_context) {
             const auto binding = bind::bound(views::checked_image(image), llvm_object(llvm_context));
-            if (binding == nullptr) return std::pair(nb::object(nb::none()), bind::OnMismatch::switch_over);
-            return std::pair(nb::borrow(static_cast<PyObject*>(binding->owner)), binding->on_mismatch);
+            return object_or_none(binding == nullptr ? nullptr : static_cast<PyObject*>(binding->owner));
         },
-        "image"_a, "llvm_context"_a, "Return (owner of the binding or None, what happens on a mismatch).");
+        "image"_a, "llvm_context"_a, "Return the owner of the binding, or None.");
     m.def(
         "bound_count", [] { return sum_over_images(&bind::bound_count); },
         "Return the number of bound LLVMContexts in this process.");

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal, Protocol, TypeAlias, cast
+from typing import Literal, Protocol, TypeAlias, cast, get_args
 
 from optctx import _native
 from optctx.engine.attach import engine_of, made
@@ -24,12 +24,6 @@ from optctx.wording import first_few
 OnMismatch = Literal["switch", "warn", "error"]
 Owner: TypeAlias = HasLayers | Layers  # a context, or the layers of a function's attribute
 
-_MODES = {
-    "switch": _native.OnMismatch.switch_over,
-    "warn": _native.OnMismatch.warn,
-    "error": _native.OnMismatch.error,
-}
-
 
 class Bindable(HasLayers, Protocol):
     """An OptionContext, as far as it is known here."""
@@ -49,14 +43,14 @@ def bind(context: Bindable, llvm_context: object, on_mismatch: OnMismatch) -> No
             "enter the context as a scope"
         )
     address = host.llvm_context_address(llvm_context)
-    if on_mismatch not in tuple(_MODES):  # it may have no hash
+    if on_mismatch not in get_args(OnMismatch):  # it may have no hash
         raise OptionTypeError(f'on_mismatch is "switch", "warn" or "error", found {shown(on_mismatch)}')
     if on_mismatch != "switch" and not host.reports_calls:
         raise UnsupportedImageError(
             f'cannot bind {shown(context)} with on_mismatch="{on_mismatch}": the program calls the LLVM of '
             f'{engine.image.path} itself, and optctx cannot raise anything there; use "switch"'
         )
-    if not _native.bind(address, layers.native, context, _MODES[on_mismatch]):
+    if not _native.bind(address, layers.native, context, _native.OnMismatch[on_mismatch]):
         raise ScopeError(
             f"cannot bind {shown(context)}: the LLVMContext at {address:#x} is bound to "
             f"{shown(bound_to(llvm_context, engine.image))} already; unbind it first"
@@ -69,7 +63,7 @@ def bound_to(llvm_context: object, image: Image | None) -> Bindable | None:
     address = host_of(image).llvm_context_address(llvm_context)
     if engine is None:  # no context was made yet
         return None
-    return cast("Bindable | None", _native.bound(engine.index, address)[0])
+    return cast("Bindable | None", _native.bound(engine.index, address))
 
 
 def unbind(llvm_context: object, image: Image | None = None) -> None:
