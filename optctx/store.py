@@ -99,9 +99,6 @@ class FolderStore:
         except (OSError, MemoryError) as error:
             self._failed(error, "writing", "could not keep an entry")
 
-    def unreadable(self, key: str) -> None:
-        self._report("reading", f"could not use {self._name(key)}: it holds no entry")
-
     def clear(self) -> None:
         try:
             for _, _, path in self._files():

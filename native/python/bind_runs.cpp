@@ -100,7 +100,7 @@ void configure_bindings(unsigned image, const std::array<std::uintptr_t, 8>& cal
 
 void add_runs(nb::module_& m) {
     nb::enum_<bind::OnMismatch>(m, "OnMismatch")
-        .value("switch_over", bind::OnMismatch::switch_over)
+        .value("switch", bind::OnMismatch::switch_over)
         .value("warn", bind::OnMismatch::warn)
         .value("error", bind::OnMismatch::error);
     m.def("configure_bindings", &configure_bindings, "image"_a, "calls"_a,

@@ -146,13 +146,9 @@ class CompileCache:
         for names in self._known_reads(under):
             key = situation.key(under, names)
             entry = self._store.get(key)
-            if entry is None:
-                continue
-            found = unpack_result(entry, job.emit, time.perf_counter() - started)
-            if found is not None:
+            if entry is not None:
                 self._count(hit=True)
-                return found
-            self._store.unreadable(key)
+                return unpack_result(entry, time.perf_counter() - started)
         self._count(hit=False)
         # Compile inside a scope, so process-wide changes by other threads have no effect.
         result, names = context.run(_compile_and_tell, engine, job, given)
@@ -171,10 +167,8 @@ class CompileCache:
                 self._store.set(under, pack_reads([*known, names]))
 
     def _known_reads(self, under: str) -> list[list[str]]:
-        known = unpack_reads(self._store.get(under))
-        if known is None:
-            self._store.unreadable(under)
-        return known or []
+        entry = self._store.get(under)
+        return [] if entry is None else unpack_reads(entry)
 
     def _count(self, *, hit: bool) -> None:
         with self._lock:

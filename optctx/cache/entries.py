@@ -1,7 +1,7 @@
 """Entries of a cache: their keys, and their bytes.
 
 A key is made of the input, and of the states of the options that its compilation read. An entry holds the
-result of a compilation, or the options that compilations of one input read.
+result of a compilation, or the options that compilations of one input read. Its store finds what is damaged.
 """
 
 from __future__ import annotations
@@ -27,10 +27,9 @@ from optctx.values.states import (
 from optctx.values.trust import judgement_of
 
 if TYPE_CHECKING:
-    from optctx.compiling import Emit, Job, Result
+    from optctx.compiling import Job, Result
 
 _FORMAT = 3  # of keys and of entries
-_PIECE = 1 << 20  # bytes of a file to read at a time
 
 
 def printing_options(engine: Engine, context: Context) -> list[str]:
@@ -51,7 +50,7 @@ def input_key(engine: Engine, job: Job) -> str:
     text = source if isinstance(source, bytes) else source.encode()
     parts = [_FORMAT, engine.image.build_id, binding.get_process_triple(), process_texts(engine), fields]
     parts.append(attributes_policy())  # decides which functions compile under options of their own
-    return _digest([*parts, type(source).__name__, hashlib.sha256(text).hexdigest()])
+    return digest([*parts, type(source).__name__, hashlib.sha256(text).hexdigest()])
 
 
 class Situation:
@@ -74,7 +73,7 @@ class Situation:
         changed = sorted(self._states.keys() & set(read))
         states = [(name, self._states[name]) for name in changed]
         files = [self._files[name] for name in changed]
-        return _digest([under, "\n".join(read), states, files])
+        return digest([under, "\n".join(read), states, files])
 
 
 def _paths(value: object) -> list[str]:
@@ -84,16 +83,14 @@ def _paths(value: object) -> list[str]:
 
 def _content(path: str) -> str:
     try:
-        digest = hashlib.sha256()
         with open(path, "rb") as file:
-            for piece in iter(lambda: file.read(_PIECE), b""):
-                digest.update(piece)
-        return digest.hexdigest()
+            return hashlib.file_digest(file, "sha256").hexdigest()
     except OSError as error:
         return f"cannot be read: {error.strerror}"
 
 
-def _digest(parts: list[Any]) -> str:
+def digest(parts: list[Any]) -> str:
+    """Hash parts of a key."""
     return hashlib.sha256(json.dumps(parts).encode(errors="surrogateescape")).hexdigest()
 
 
@@ -109,23 +106,13 @@ def pack_result(result: Result) -> bytes:
     return _HEAD.pack(result.ir is not None, len(ir), result.instructions) + ir + result.code
 
 
-def unpack_result(entry: bytes, emit: Emit, seconds: float) -> Result | None:
-    """Return the result of a compilation that emits `emit`; None if the bytes are not such a result.
-
-    `seconds`: the time that finding it took.
-    """
+def unpack_result(entry: bytes, seconds: float) -> Result:
+    """Return the result of a compilation. `seconds`: the time that finding it took."""
     from optctx.compiling import Result  # slow to import, and most programs never need it
 
-    if len(entry) < _HEAD.size:
-        return None
     has_ir, size, instructions = _HEAD.unpack_from(entry)
     end = _HEAD.size + size
-    if end > len(entry) or has_ir != (emit == "ir") or (size and not has_ir):
-        return None
-    try:
-        ir = entry[_HEAD.size : end].decode(errors=_SURROGATES) if has_ir else None
-    except UnicodeDecodeError:
-        return None
+    ir = entry[_HEAD.size : end].decode(errors=_SURROGATES) if has_ir else None
     return Result(ir, entry[end:], instructions, seconds=seconds)
 
 
@@ -145,24 +132,14 @@ def pack_reads(reads: list[list[str]]) -> bytes:
     return b"".join(reversed(ways))
 
 
-def unpack_reads(entry: bytes | None) -> list[list[str]] | None:
-    """Unpack what `pack_reads` packed: an empty list for no entry, and None if it is not an entry."""
-    if not entry:
-        return []
-    if len(entry) > _MOST_BYTES or not entry.endswith(b"\n"):
-        return None
-    if entry.count(b"\n\n") + entry.startswith(b"\n") > _MOST_WAYS:
-        return None
-    try:
-        lines = entry.decode(errors=_SURROGATES).split("\n")
-    except UnicodeDecodeError:
-        return None
+def unpack_reads(entry: bytes) -> list[list[str]]:
+    """Unpack what `pack_reads` packed."""
     ways: list[list[str]] = []
     names: list[str] = []
-    for line in lines[:-1]:
+    for line in entry.decode(errors=_SURROGATES).split("\n")[:-1]:
         if line:
             names.append(line)
         else:
             ways.append(names)
             names = []
-    return None if names else ways
+    return ways

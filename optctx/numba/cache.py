@@ -13,9 +13,10 @@ from typing import Any
 
 from numba.core.caching import CompileResultCacheImpl, FunctionCache
 from numba.core.errors import NumbaWarning
+from numba.core.types import Generator
 
 from optctx.numba.codegen import FOREIGN
-from optctx.numba.entries import Entries, gives_generator, warn_not_cached
+from optctx.numba.entries import Entries, warn_not_cached
 
 
 class _Files(CompileResultCacheImpl):  # type: ignore[misc]
@@ -56,10 +57,12 @@ class OptionsCache(FunctionCache):  # type: ignore[misc]
         return loaded
 
     def _save_overload(self, sig: Any, data: Any) -> None:
-        if not self._enabled or gives_generator(data) or not self._impl.check_cachable(data):
+        # Numba cannot compile what calls a loaded generator: the code that goes on is not in the file.
+        is_generator = isinstance(data.signature.return_type, Generator)
+        if not self._enabled or is_generator or not self._impl.check_cachable(data):
             return
         values, read = self._target.values_now(), data.library.reads.names()
-        if not values.agree(self._target.first_values, read):
+        if values.key(read) != self._target.first_values.key(read):
             why = "a file that an option names, or an option of the whole process, may have changed"
             warn_not_cached(self._py_func, f"{why} since Numba first compiled under these options")
             return

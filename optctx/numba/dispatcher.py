@@ -1,7 +1,8 @@
-"""Dispatchers for one set of option values."""
+"""Dispatchers for one set of option values, and what stands there for values of plain Numba."""
 
 from __future__ import annotations
 
+import functools
 from contextlib import suppress
 from typing import Any, ClassVar
 
@@ -14,7 +15,6 @@ from numba.core.types import Generator
 
 from optctx.context.context import OptionContext
 from optctx.numba.cache import OptionsCache
-from optctx.numba.stand_ins import stand_in
 
 
 class OptionsDispatcher(CPUDispatcher):  # type: ignore[misc]
@@ -112,6 +112,12 @@ class OptionsDispatcher(CPUDispatcher):  # type: ignore[misc]
             made.compile(signature)
         made._can_compile = can_compile
         return made.publish()
+
+
+@functools.singledispatch
+def stand_in(value: Any, target: Any) -> Any:
+    """Return what stands for a value in functions of a target; it may be the value itself."""
+    return value
 
 
 @stand_in.register(Dispatcher)

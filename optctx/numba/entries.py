@@ -6,8 +6,6 @@ library decide which of them count.
 
 from __future__ import annotations
 
-import hashlib
-import json
 import warnings
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
@@ -15,9 +13,8 @@ from typing import Any
 
 from llvmlite import binding
 from numba.core import config
-from numba.core.types import Generator
 
-from optctx.cache.entries import Situation
+from optctx.cache.entries import Situation, digest
 from optctx.context.context import OptionContext
 from optctx.engine.engine import Engine
 from optctx.errors import NumbaOptionsWarning, OptctxError
@@ -40,16 +37,14 @@ class Values:
             *(_FORMAT, engine.image.build_id, binding.get_process_triple(), process_texts(engine)),
             *(attributes_policy(), [repr(getattr(config, name, None)) for name in _SETTINGS]),
         ]
-        text = json.dumps(parts, default=repr)
-        self.rest = hashlib.sha256(text.encode(errors="surrogateescape")).hexdigest()
+        self.rest = digest(parts)
 
     def key(self, names: Collection[str] | None) -> str:
-        """A text for these states of the options `names`, of all if that is None."""
-        return self._situation.key(self.rest, sorted(self._engine.options if names is None else names))
+        """A text for these states of the options `names`, of all if that is None.
 
-    def agree(self, other: Values, names: Collection[str] | None) -> bool:
-        """Whether LLVM, if it reads no other options than `names`, does the same under both."""
-        return self is other or self.key(names) == other.key(names)
+        Where it is the same, LLVM does the same, if it reads no other options.
+        """
+        return self._situation.key(self.rest, sorted(self._engine.options if names is None else names))
 
 
 class Reads:
@@ -63,18 +58,13 @@ class Reads:
     def names(self) -> set[str] | None:
         """The names so far. None stands for all options, because LLVM also worked unrecorded."""
         found: set[str] = set()
-        seen: list[Reads] = []
-        waiting = [self]
-        while waiting:
-            reads = waiting.pop()
-            if reads in seen:
-                continue
-            seen.append(reads)
+        reached = [self]
+        for reads in reached:
             own = reads._own()
             if own is None:
                 return None
             found |= own
-            waiting += reads._included
+            reached += [each for each in reads._included if each not in reached]
         return found
 
     def include(self, other: Reads) -> None:
@@ -144,14 +134,6 @@ class Entries:
     def _under(self, base: Any, values: Values) -> tuple[Any, ...]:
         """The key for everything that the result depends on, except options that can be scoped."""
         return (*base, repr(self._file._source_stamp), values.rest)
-
-
-def gives_generator(compiled: Any) -> bool:
-    """Whether a compiled function gives a generator.
-
-    Numba cannot compile what calls one that was loaded: the code that goes on is not in the file.
-    """
-    return isinstance(compiled.signature.return_type, Generator)
 
 
 def warn_not_cached(function: Any, why: str) -> None:

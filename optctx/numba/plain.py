@@ -16,6 +16,7 @@ from numba.core.runtime.nrtdynmod import compile_nrt_functions
 from optctx.context.lookups import bound, seen
 from optctx.engine.attach import attached
 from optctx.errors import ScopeError
+from optctx.hosts.llvmlite.ffi_calls import is_wrapped, wrap_method
 from optctx.numba.entries import warn_not_cached
 
 Method = Callable[..., Any]
@@ -28,25 +29,13 @@ def install() -> None:
 
     Two threads that come at once may wrap one twice, which does no harm.
     """
-    if rtsys._init and not _is_wrapped(CPUCodeLibrary, "finalize") and _is_in_scope():
+    if rtsys._init and not is_wrapped(CPUCodeLibrary, "finalize") and _is_in_scope():
         setattr(rtsys.library, _SCOPED, True)  # made on Numba's way here
-    _wrap(Cache, "load_overload", _load)
-    _wrap(Cache, "save_overload", _save)
-    _wrap(CPUCodeLibrary, "add_ir_module", _working)
-    _wrap(CPUCodeLibrary, "add_linking_library", _linking)
-    _wrap(CPUCodeLibrary, "finalize", _working)
-
-
-def _is_wrapped(owner: type, name: str) -> bool:
-    return hasattr(owner.__dict__[name], "_optctx")
-
-
-def _wrap(owner: type, name: str, make: Callable[[Method], Method]) -> None:
-    if not _is_wrapped(owner, name):
-        original = owner.__dict__[name]
-        wrapper: Any = functools.wraps(original)(make(original))
-        wrapper._optctx = True
-        setattr(owner, name, wrapper)
+    wrap_method(Cache, "load_overload", _load)
+    wrap_method(Cache, "save_overload", _save)
+    wrap_method(CPUCodeLibrary, "add_ir_module", _work)
+    wrap_method(CPUCodeLibrary, "add_linking_library", _add_linking_library)
+    wrap_method(CPUCodeLibrary, "finalize", _work)
 
 
 def _is_in_scope() -> bool:
@@ -62,32 +51,26 @@ def _is_in_scope() -> bool:
         return True
 
 
-def _load(original: Method) -> Method:
-    def load_overload(self: Any, sig: Any, target_context: Any) -> Any:
-        if _is_in_scope() and not _holds_options(self):
-            target_context.refresh()  # as the original does
-            return None
-        return original(self, sig, target_context)
-
-    return load_overload
+def _load(original: Method, self: Any, sig: Any, target_context: Any) -> Any:
+    if _is_in_scope() and not _holds_options(self):
+        target_context.refresh()  # as the original does
+        return None
+    return original(self, sig, target_context)
 
 
-def _save(original: Method) -> Method:
-    def save_overload(self: Any, sig: Any, data: Any) -> None:
-        if not _holds_options(self):
-            if _is_in_scope():
-                return
-            part = _scoped_part(getattr(data, "library", data))
-            if part is not None:
-                why = (
-                    f"Numba compiled {part.name}, which is part of it, inside a scope; decorate "
-                    f"{self._py_func.__qualname__} with optctx.numba.njit, which compiles what it calls, too"
-                )
-                warn_not_cached(self._py_func, why)
-                return
-        original(self, sig, data)
-
-    return save_overload
+def _save(original: Method, self: Any, sig: Any, data: Any) -> None:
+    if not _holds_options(self):
+        if _is_in_scope():
+            return
+        part = _scoped_part(getattr(data, "library", data))
+        if part is not None:
+            why = (
+                f"Numba compiled {part.name}, which is part of it, inside a scope; decorate "
+                f"{self._py_func.__qualname__} with optctx.numba.njit, which compiles what it calls, too"
+            )
+            warn_not_cached(self._py_func, why)
+            return
+    original(self, sig, data)
 
 
 def _holds_options(cache: Any) -> bool:
@@ -105,24 +88,18 @@ def _scoped_part(library: Any) -> Any:
     return None
 
 
-def _working(original: Method) -> Method:
-    def work(self: Any, *args: Any) -> Any:
-        # Numba itself caches nothing that links a library of `optctx.numba`.
-        if _is_in_scope() and not getattr(self, "has_own_options", False):
-            setattr(self, _SCOPED, True)
-        return original(self, *args)
-
-    return work
+def _work(original: Method, self: Any, *args: Any) -> Any:
+    # Numba itself caches nothing that links a library of `optctx.numba`.
+    if _is_in_scope() and not getattr(self, "has_own_options", False):
+        setattr(self, _SCOPED, True)
+    return original(self, *args)
 
 
-def _linking(original: Method) -> Method:
-    def add_linking_library(self: Any, library: Any) -> Any:
-        """Numba makes its runtime functions once, and links them into everything."""
-        if hasattr(library, _SCOPED) and library is rtsys.library and not _is_in_scope():
-            library = _runtime_outside()
-        return original(self, library)
-
-    return add_linking_library
+def _add_linking_library(original: Method, self: Any, library: Any) -> Any:
+    """Numba makes its runtime functions once, and links them into everything."""
+    if hasattr(library, _SCOPED) and library is rtsys.library and not _is_in_scope():
+        library = _runtime_outside()
+    return original(self, library)
 
 
 @functools.cache

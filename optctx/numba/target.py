@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import itertools
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -35,9 +35,8 @@ from optctx.context.lookups import seen, values_outside
 from optctx.engine.attach import attach, is_default
 from optctx.errors import UnsupportedImageError
 from optctx.numba.codegen import OptionsCodegen
-from optctx.numba.dispatcher import OptionsDispatcher
+from optctx.numba.dispatcher import OptionsDispatcher, stand_in
 from optctx.numba.entries import Values
-from optctx.numba.stand_ins import stand_in
 from optctx.reads.unread import judge
 
 
@@ -45,7 +44,6 @@ class OptionsTarget(TargetDescriptor):  # type: ignore[misc]
     """A target in Numba's sense. There is one for each set of values. It lasts as long as the process."""
 
     options = cpu.CPUTargetOptions  # Numba's own options, such as `fastmath`
-    context_class: type[OptionsContext]
     _numbers = itertools.count()
 
     def __init__(self, context: OptionContext) -> None:
@@ -64,7 +62,7 @@ class OptionsTarget(TargetDescriptor):  # type: ignore[misc]
         dispatcher_registry[hardware] = self.dispatcher_class
         jit_registry[hardware] = functools.partial(jit, _target=self.name)
         self._typing_context = OptionsTyping(self)
-        self._target_context = self.context_class(self)
+        self._target_context = OptionsContext(self)
 
     @classmethod
     def _rebuild(cls, **states: Any) -> OptionsDispatcher:
@@ -122,13 +120,8 @@ class OptionsTarget(TargetDescriptor):  # type: ignore[misc]
     def own(self, value: Any) -> Any:
         """The value that replaces `value` in functions of this target: a stand-in if it is plain Numba's."""
         make = stand_in.dispatch(type(value))
-        return value if make is stand_in.registry[object] else self._specialise(value, make)
-
-    def own_type(self, kind: Any) -> Any:
-        """As `own`, for a type."""
-        return types.Dispatcher(self.own(kind.dispatcher)) if type(kind) is types.Dispatcher else kind
-
-    def _specialise(self, value: Any, make: Callable[[Any, OptionsTarget], Any]) -> Any:
+        if make is stand_in.registry[object]:
+            return value
         with global_compiler_lock:
             found = self._specialised.get(value)
             if found is None:
@@ -136,6 +129,10 @@ class OptionsTarget(TargetDescriptor):  # type: ignore[misc]
                 if found is not value:  # the entry would keep its own key alive
                     self._specialised[value] = found
         return found
+
+    def own_type(self, kind: Any) -> Any:
+        """As `own`, for a type."""
+        return types.Dispatcher(self.own(kind.dispatcher)) if type(kind) is types.Dispatcher else kind
 
 
 class OptionsTyping(typing.Context):  # type: ignore[misc]
@@ -175,13 +172,9 @@ class OptionsTyping(typing.Context):  # type: ignore[misc]
         return super().resolve_function_type(self._target.own_type(func), args, kws)
 
     def _insert_global(self, gv: Any, gty: Any) -> None:
-        super()._insert_global(gv, self._own_function(gty))
-
-    def _own_function(self, kind: Any) -> Any:
-        """A function type with overloads for this target alone. Numba keeps them in a template's class."""
-        if type(kind) is not types.Function:
-            return kind
-        return types.Function(tuple(map(self._own_template, kind.templates)))
+        if type(gty) is types.Function:  # Numba keeps its overloads in the classes of its templates
+            gty = types.Function(tuple(map(self._own_template, gty.templates)))
+        super()._insert_global(gv, gty)
 
     def _own_template(self, template: type) -> type:
         # `issubclass` of Numba's templates takes a millisecond, because they have an abstract base.
@@ -229,9 +222,6 @@ class OptionsContext(cpu.CPUContext):  # type: ignore[misc]
             found = dispatcher.overloads[sig.args]
             if found.entry_point not in self._defns:
                 self.insert_user_function(found.entry_point, found.fndesc, [found.library])
-
-
-OptionsTarget.context_class = OptionsContext
 
 
 @functools.cache

@@ -9,18 +9,18 @@ from numba.np.ufunc.dufunc import DUFunc
 from numba.np.ufunc.gufunc import GUFunc
 from numba.np.ufunc.ufuncbuilder import UFuncDispatcher, UFuncTargetOptions
 
-from optctx.numba.stand_ins import stand_in
+from optctx.numba.dispatcher import stand_in
 from optctx.numba.target import OptionsTarget
 
 
 class _Dispatcher(UFuncDispatcher):  # type: ignore[misc]
     """Compiles the signatures of one universal function under the values of one target."""
 
-    def __init__(self, target: OptionsTarget, py_func: Any, targetoptions: dict[str, Any]) -> None:
+    def __init__(self, target: OptionsTarget, dispatcher: Any) -> None:
         self.target = target
         self.targetdescr = copy.copy(target)
         self.targetdescr.options = UFuncTargetOptions  # Numba's own, which are fewer for these loops
-        super().__init__(py_func, {}, targetoptions)
+        super().__init__(dispatcher.py_func, {}, {"nopython": True, **dispatcher.targetoptions})
 
     def _compile_core(self, *args: Any) -> Any:
         with self.target.compiling():
@@ -34,17 +34,12 @@ class _Universal:
         self.target = target
         super().__init__(*args, **named)
 
-    def _own(self, dispatcher: Any) -> _Dispatcher:
-        """Make a dispatcher for the target, in place of the one that Numba has made."""
-        options = {"nopython": True, **dispatcher.targetoptions}
-        return _Dispatcher(self.target, dispatcher.py_func, options)
-
 
 class OptionsDUFunc(_Universal, DUFunc):  # type: ignore[misc]
     """A universal function whose loops are all compiled under the values of one target."""
 
     def _initialize(self, dispatcher: Any, identity: Any) -> None:
-        super()._initialize(self._own(dispatcher), identity)
+        super()._initialize(_Dispatcher(self.target, dispatcher), identity)
 
     def _compile_for_argtys(self, *args: Any, **named: Any) -> Any:
         with self.target.compiling():
@@ -55,7 +50,7 @@ class OptionsGUFunc(_Universal, GUFunc):  # type: ignore[misc]
     """A generalized universal function, compiled under the values of one target."""
 
     def _initialize(self, dispatcher: Any) -> None:
-        self._dispatcher = self.gufunc_builder.nb_func = self._own(dispatcher)
+        self._dispatcher = self.gufunc_builder.nb_func = _Dispatcher(self.target, dispatcher)
         super()._initialize(self._dispatcher)
 
     def add(self, fty: Any) -> None:

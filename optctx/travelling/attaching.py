@@ -27,7 +27,7 @@ from optctx.errors import (
 )
 from optctx.image.loaded import Image
 from optctx.tasks.problems import place_of, raise_problems, tell
-from optctx.travelling.attributes import Attributes, check_attributes, new_policy, reset_policy, set_policy
+from optctx.travelling.attributes import INITIAL, Attributes, new_policy, set_policy
 from optctx.values.layers import Layers
 from optctx.wording import counted
 
@@ -72,8 +72,8 @@ def attach(
         ScopeError: `outside` is to change while compilations run outside every scope. No setting was changed.
         OptionTypeError, UnknownOptionError: An argument is wrong.
     """
-    check_attributes(attributes)
-    _check_outside(outside)
+    _check("attributes", attributes, get_args(Attributes))
+    _check("outside", outside, get_args(Outside))
     engine = engine_attach.attach(image)
     policy = new_policy(engine, attributes, trust)
     if outside is not None:
@@ -94,7 +94,7 @@ def detach(image: Image | None = None) -> None:
     engine = engine_attach.made(image)
     engine_attach.detach(image)
     if engine is not None:
-        reset_policy(engine)
+        set_policy(engine, INITIAL)
         _native.reset_outside_rule(engine.index)
 
 
@@ -103,10 +103,11 @@ Outside = Literal["allow", "warn", "error", "defaults"]
 _BETWEEN = frozenset({"optctx", "contextlib", "functools"})  # beside the packages of the host
 
 
-def _check_outside(outside: Outside | None) -> None:
-    """Raise OptionTypeError for what is not a rule."""
-    if outside is not None and outside not in get_args(Outside):  # it may have no hash
-        raise OptionTypeError(f'outside is "allow", "warn", "error" or "defaults", found {shown(outside)}')
+def _check(name: str, given: object, choices: tuple[str, ...]) -> None:
+    """Raise OptionTypeError for an argument that is none of the choices, nor None."""
+    if given not in (None, *choices):  # it may have no hash
+        *others, last = (f'"{choice}"' for choice in choices)
+        raise OptionTypeError(f"{name} is {', '.join(others)} or {last}, found {shown(given)}")
 
 
 def _set_outside(engine: Engine, outside: Outside) -> None:
@@ -142,12 +143,15 @@ def _may_run_outside(image: int, is_error: bool) -> bool:
     """Report, on the thread that runs LLVM, that it compiles outside every scope. Return whether it may."""
     between = _BETWEEN | host_of(engine_of(image).image).between
     caller = _caller(sys._getframe(1), between)
-    what = "LLVM compiles outside every scope" if caller is None else _words(caller)
+    who, place = "LLVM", None
+    if caller is not None:
+        who = f"{caller.f_code.co_name} ({caller.f_code.co_filename}:{caller.f_lineno})"
+        place = place_of(caller)
+    what = f"{who} compiles outside every scope"
     advice = (
         "enter a context around it (`with OptionContext():` keeps the values that it has here) or bind one "
         f"to the LLVMContext{_of_pools()}"
     )
-    place = None if caller is None else place_of(caller)
     if is_error:
         tell(OutsideScopeError(f'nothing has been run: {what}, which outside="error" forbids; {advice}'))
     else:
@@ -173,17 +177,10 @@ def _caller(frame: FrameType | None, between: frozenset[str]) -> FrameType | Non
     return frame
 
 
-def _words(caller: FrameType) -> str:
-    code = caller.f_code
-    return f"{code.co_name} ({code.co_filename}:{caller.f_lineno}) compiles outside every scope"
-
-
 def _of_pools() -> str:
     """Say what helps if a thread compiles outside every scope while other threads are inside some."""
-    if threading.get_ident() == threading.main_thread().ident:
-        return ""
     inside = _native.active_scopes()
-    if not inside:
+    if not inside or threading.get_ident() == threading.main_thread().ident:
         return ""
     return (
         f"; other threads are inside {counted(inside, 'scope')}, which a pool's worker does not share: give "

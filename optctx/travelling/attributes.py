@@ -15,12 +15,10 @@ from optctx import _native
 from optctx.engine import attach as engine_attach
 from optctx.errors import (
     OptctxError,
-    OptionTypeError,
     OptionValueError,
     UnsupportedImageError,
     UntrustedOptionError,
     UntrustedOptionWarning,
-    shown,
 )
 from optctx.image.loaded import Image
 from optctx.reads.unread import marks
@@ -50,19 +48,13 @@ class Policy(NamedTuple):
     trust: Trust = TUNING
 
 
-_IGNORE = Policy()
+INITIAL = Policy()
 _policies: dict[int, Policy] = {}  # by the image's index
-
-
-def check_attributes(attributes: Attributes | None) -> None:
-    """Raise OptionTypeError for what says nothing about attributes."""
-    if attributes not in (None, "ignore", "error", "warn"):
-        raise OptionTypeError(f'attributes is "ignore", "error" or "warn", found {shown(attributes)}')
 
 
 def new_policy(engine: Engine, attributes: Attributes | None, trust: Iterable[str] | None) -> Policy:
     """Return the setting for an image with these changes. Raises as `optctx.attach` does; changes nothing."""
-    wanted = _policies.get(engine.index, _IGNORE)
+    wanted = _policies.get(engine.index, INITIAL)
     if trust is not None:
         wanted = wanted._replace(trust=trusting(engine, trust))
     if attributes is not None:
@@ -80,16 +72,10 @@ def set_policy(engine: Engine, policy: Policy) -> None:
     _native.count_attributes(engine.index, policy.attributes != "ignore")
 
 
-def reset_policy(engine: Engine) -> None:
-    """Let attributes count no longer, and trust them as initially."""
-    _native.count_attributes(engine.index, False)
-    _policies.pop(engine.index, None)
-
-
 def attributes_policy(image: Image | None = None) -> tuple[str, ...]:
     """Return the setting for an LLVM, for a cache key; `("ignore",)` if attributes do not count."""
     engine = engine_attach.made(image)
-    policy = _IGNORE if engine is None else _policies.get(engine.index, _IGNORE)
+    policy = INITIAL if engine is None else _policies.get(engine.index, INITIAL)
     if policy.attributes == "ignore":
         return ("ignore",)
     return (policy.attributes, *sorted(policy.trust.classes), "", *sorted(policy.trust.names))
@@ -103,12 +89,11 @@ def resolve(
     `before` counts the different attributes of the module that were resolved earlier. Returns None if the
     module must not run and False to compile without the attribute; the enclosing call then reports why.
     """
-    policy = _policies.get(image, _IGNORE)
+    policy = _policies.get(image, INITIAL)
     if policy.attributes == "ignore":
         return False
     try:
-        _check_target(triple)
-        return _read(image, text, here, before, policy.trust)
+        return _read(image, text, here, before, triple, policy.trust)
     except (OptctxError, UnicodeDecodeError) as error:
         problem = _problem(text, error, policy.attributes == "warn")
     # Outside the `except` block: a traceback would keep the caller's frames alive, and the modules in them.
@@ -134,16 +119,12 @@ def _problem(text: bytes, error: Exception, warns: bool) -> UntrustedOptionWarni
     return problem
 
 
-def _check_target(triple: bytes) -> None:
-    """Raise OptionValueError for a target whose functions cannot have options of their own."""
+def _read(image: int, text: bytes, here: Owner | None, before: int, triple: bytes, trust: Trust) -> Layers:
     if triple.startswith(b"spirv"):
         raise OptionValueError(
             "functions for SPIR-V cannot have options of their own, because LLVM keeps the types of all of "
             "them in one subtarget; set the options in a scope, or bind them to the LLVMContext"
         )
-
-
-def _read(image: int, text: bytes, here: Owner | None, before: int, trust: Trust) -> Layers:
     if before >= _native.MOST_ATTRIBUTES:
         raise UntrustedOptionError(
             f"the functions of this module have more than {_native.MOST_ATTRIBUTES} different ones; use fewer"

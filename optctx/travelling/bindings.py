@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal, TypeAlias, cast
+from typing import Literal, TypeAlias, cast, get_args
 
 from optctx import _native
 from optctx.engine.attach import made
@@ -24,12 +24,6 @@ from optctx.wording import first_few
 OnMismatch = Literal["switch", "warn", "error"]
 Owner: TypeAlias = HasLayers | Layers  # a context, or the layers of a function's attribute
 
-_MODES = {
-    "switch": _native.OnMismatch.switch_over,
-    "warn": _native.OnMismatch.warn,
-    "error": _native.OnMismatch.error,
-}
-
 
 def bind(context: HasLayers, llvm_context: object, on_mismatch: OnMismatch) -> None:
     """See OptionContext.bind."""
@@ -42,14 +36,14 @@ def bind(context: HasLayers, llvm_context: object, on_mismatch: OnMismatch) -> N
             "enter the context as a scope"
         )
     address = host.llvm_context_address(llvm_context)
-    if on_mismatch not in tuple(_MODES):  # it may have no hash
+    if on_mismatch not in get_args(OnMismatch):  # it may have no hash
         raise OptionTypeError(f'on_mismatch is "switch", "warn" or "error", found {shown(on_mismatch)}')
     if on_mismatch != "switch" and not host.reports_calls:
         raise UnsupportedImageError(
             f'cannot bind {shown(context)} with on_mismatch="{on_mismatch}": the program calls the LLVM of '
             f'{engine.image.path} itself, and optctx cannot raise anything there; use "switch"'
         )
-    if not _native.bind(address, layers.native, context, _MODES[on_mismatch]):
+    if not _native.bind(address, layers.native, context, _native.OnMismatch[on_mismatch]):
         raise ScopeError(
             f"cannot bind {shown(context)}: the LLVMContext at {address:#x} is bound to "
             f"{shown(bound_to(llvm_context, engine.image))} already; unbind it first"
@@ -97,26 +91,20 @@ def seen_by(owner: Owner) -> Layers:
     return seen
 
 
-def _mismatch(owner: Layers, here: Layers) -> str:
-    """Say in words how two sets of values differ; empty if they are equal."""
-    if owner == here:
-        return ""
+def _may_run(owner: HasLayers, inside: Owner | None, is_error: bool) -> bool:
+    """Judge, on the thread that runs LLVM `inside` a context, whether a module bound to `owner` may run."""
+    there = owner._layers
+    here = Layers.without_owner(there.engine) if inside is None else seen_by(inside)
+    if there == here:
+        return True
     words = [
-        f"{name!r} ({shown(owner.look_up(name))} there, {shown(here.look_up(name))} here)"
-        for name in owner.differing(here)
+        f"{name!r} ({shown(there.look_up(name))} there, {shown(here.look_up(name))} here)"
+        for name in there.differing(here)
     ]
-    return (
-        f"LLVM runs on a module that is bound to {shown(owner)} under {shown(here)}: they differ in "
+    text = (
+        f"LLVM runs on a module that is bound to {shown(there)} under {shown(here)}: they differ in "
         f"{first_few(words)}; enter the bound context, or bind it with on_mismatch='switch'"
     )
-
-
-def _may_run(owner: HasLayers, here: Owner | None, is_error: bool) -> bool:
-    """Judge, on the thread that runs LLVM inside `here`, whether a module bound to `owner` may run."""
-    layers = owner._layers
-    text = _mismatch(layers, Layers.without_owner(layers.engine) if here is None else seen_by(here))
-    if not text:
-        return True
     if is_error:
         tell(ContextMismatchError(f"nothing has been run: {text}"))
     else:

@@ -9,7 +9,7 @@ comes before it or after it.
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from ctypes import POINTER, byref, c_char_p, c_size_t, c_uint, c_void_p
 from functools import cache, wraps
 from typing import Any, Concatenate, Final, ParamSpec, TypeAlias, TypeVar, Union
@@ -125,8 +125,8 @@ class Room:
 @_on_module
 def read_named(
     api: _Api, module: int, name: str, depth: int, nodes: int, room: Room, whole: Room
-) -> list[tuple[object, ...]] | None:
-    """Return the nodes under a name, in the module's order; None if it has nothing of that name.
+) -> list[tuple[object, ...]]:
+    """Return the nodes under a name, in the module's order.
 
     An operand is bytes, None, a tuple of operands, or OTHER: a constant, for instance, or a node inside more
     than `depth` nodes. Changes nothing that LLVM writes out. Raises TooLargeError, before it has read much,
@@ -134,9 +134,7 @@ def read_named(
     one text of a small module may be part of every node.
     """
     key = name.encode()
-    if not api.find(module, key, len(key)):
-        return None
-    count = api.count_named(module, key)
+    count = api.count_named(module, key)  # 0 if it has nothing of that name
     if count > nodes:
         raise TooLargeError(f"there are {count} nodes")
     found = (c_void_p * count)()
@@ -150,15 +148,14 @@ def read_named(
 
 
 @_on_module
-def write_named(api: _Api, module: int, name: str, nodes: Sequence[Node]) -> None:
-    """Replace all that the module has under a name with `nodes`; after an exception, nothing or all of it."""
+def write_named(api: _Api, module: int, name: str, node: Node) -> None:
+    """Replace all that the module has under a name with a node; after an exception, nothing or all of it."""
     context, key = api.llvm_context(module), name.encode()
-    values = [api.as_value(context, _make(api, context, node)) for node in nodes]
     existing = api.find(module, key, len(key))
-    writes: list[tuple[Callable[..., Any], tuple[int | bytes, ...]]]
-    writes = [(api.clear, (existing,))] if existing else []
-    writes += [(api.append, (module, key, value)) for value in values]
-    call_all([[_word(each) for each in (function, *arguments)] for function, arguments in writes])
+    value = api.as_value(context, _make(api, context, node))
+    writes = [[_word(api.clear), existing]] if existing else []
+    writes.append([_word(each) for each in (api.append, module, key, value)])
+    call_all(writes)
 
 
 def _operands(api: _Api, node: int, depth: int, room: Room) -> tuple[object, ...]:

@@ -99,7 +99,7 @@ def write_stamp(image: Image, module: object, options: Mapping[str, Texts]) -> N
         module_label(image, module)[:_LONGEST_NAME].encode(),
         *(_option_node(name, options[name]) for name in sorted(options, key=by_name)),
     )
-    write_named(image, module, _NAME, [node])
+    write_named(image, module, _NAME, node)
 
 
 def read_stamps(image: Image, module: object) -> list[Stamp]:
@@ -118,7 +118,7 @@ def read_stamps(image: Image, module: object) -> list[Stamp]:
             f"{_MOST_OPERANDS:,} operands and {_MOST_BYTES:,} bytes, of {_ALL_OPERANDS:,} and {_ALL_BYTES:,} "
             f"in all, but {error}; stamp the module again in the step that compiles it"
         ) from None
-    return [_stamp(node, label) for node in nodes or ()]
+    return [_stamp(node, label) for node in nodes]
 
 
 def _check_size(options: Mapping[str, Texts]) -> None:

@@ -20,6 +20,7 @@ from optctx._native import (
     read_bytes,
 )
 from optctx.engine.engine import Engine
+from optctx.image.memory import WORD
 from optctx.image.options import RegisteredOption
 from optctx.plan.refusals import COPIED_FOR_GOOD
 from optctx.values.read_values import Value, read_default, read_value
@@ -88,7 +89,7 @@ def registered_state(engine: Engine, option: RegisteredOption) -> State:
     if not option.type.readable:
         return State(None, 0, False)
     if kind == Kind.list:
-        begin, end = memoryview(read_bytes(option.place.address + _LIST_DEFAULTS, 2 * _WORD)).cast("Q")
+        begin, end = memoryview(read_bytes(option.place.address + _LIST_DEFAULTS, 2 * WORD)).cast("Q")
         return State([], 0) if begin == end else State(None, 0, False)
     if kind == Kind.bits:
         return State([], 0)

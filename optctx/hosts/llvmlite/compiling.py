@@ -226,26 +226,20 @@ def emit_object(module: ModuleRef, target_machine: TargetMachine) -> bytes:
         TypeError: An argument is not an object of llvmlite's.
         UnsupportedImageError: The library lacks a function that this needs.
     """
-    _check_emission(module, target_machine)
-    return emit(module, target_machine, as_object=True)
+    return emit(module, target_machine, as_object=True, check=True)
 
 
 def emit_assembly(module: ModuleRef, target_machine: TargetMachine) -> str:
     """Emit a module as assembly text. Otherwise the same as `emit_object`."""
-    _check_emission(module, target_machine)
-    return emit(module, target_machine, as_object=False).decode(errors="backslashreplace")
+    return emit(module, target_machine, as_object=False, check=True).decode(errors="backslashreplace")
 
 
-def _check_emission(module: ModuleRef, target_machine: TargetMachine) -> None:
-    module_at = module_address(module)
-    target_machine_address(target_machine)  # raises for another object before LLVM is asked
-    _check_sound(module_at)
-
-
-def emit(module: ModuleRef, target_machine: TargetMachine, *, as_object: bool) -> bytes:
-    """Emit a module that LLVM's verifier need not see, such as one that `run_passes` has just changed."""
+def emit(module: ModuleRef, target_machine: TargetMachine, *, as_object: bool, check: bool = False) -> bytes:
+    """Emit a module. `check`: LLVM's verifier sees it; it need not if `run_passes` has just changed it."""
     module_at = module_address(module)
     machine_at = target_machine_address(target_machine)
+    if check:
+        _check_sound(module_at)
     forget_problems()
     emitted = _native.emit(*_alone(module_at), module_at, machine_at, as_object)
     if emitted is None:

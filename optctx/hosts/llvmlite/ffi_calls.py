@@ -1,5 +1,7 @@
 """llvmlite's functions of its library: called without llvmlite's lock, and watched as others call them.
 
+Methods of classes in Python are wrapped instead (`wrap_method`).
+
 Everything that calls the library through llvmlite does so through `llvmlite.binding.ffi.lib`, which keeps one
 wrapper for each function. The wrapper takes the lock and calls the function of ctypes' that it holds. A
 watched function has a Watched in that place.
@@ -14,6 +16,8 @@ from collections.abc import Callable
 from typing import Any
 
 Handler = Callable[[Any, tuple[Any, ...]], Any]
+
+_WRAPPED = "_optctx"  # attribute of methods that stand in front of others
 
 
 class Watched:
@@ -59,6 +63,24 @@ def watch(name: str, handler: Handler) -> None:
     wrapper = getattr(binding().ffi.lib, name)
     if not isinstance(wrapper._cfn, Watched):
         wrapper._cfn = Watched(wrapper._cfn, handler)
+
+
+def wrap_method(owner: type, name: str, instead: Callable[..., Any]) -> None:
+    """Make calls of a method `instead(original, self, ...)`, in the whole process. Again does nothing."""
+    original = owner.__dict__[name]
+    if is_wrapped(owner, name):
+        return
+
+    @functools.wraps(original)
+    def wrapper(*args: Any, **named: Any) -> Any:
+        return instead(original, *args, **named)
+
+    setattr(wrapper, _WRAPPED, True)
+    setattr(owner, name, wrapper)
+
+
+def is_wrapped(owner: type, name: str) -> bool:
+    return hasattr(owner.__dict__[name], _WRAPPED)
 
 
 def function(name: str) -> Any:

@@ -9,7 +9,6 @@ LLVM has written values of options to them while it made that one.
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -17,7 +16,7 @@ from optctx import _native
 from optctx._native import Subject
 from optctx.engine.attach import attach, made
 from optctx.errors import UnsupportedImageError
-from optctx.hosts.llvmlite.ffi_calls import address_of, binding, watch
+from optctx.hosts.llvmlite.ffi_calls import address_of, binding, watch, wrap_method
 from optctx.hosts.llvmlite.objects import module_address
 from optctx.image.facts.fact import named
 from optctx.image.facts.interceptions import Interception, Work
@@ -53,29 +52,23 @@ def _binding(module: object) -> _native.Binding | None:
     return found
 
 
-def _add_ir(original: Callable[..., Any]) -> Callable[..., Any]:
-    def add_ir(self: Any, llvmir: Any) -> Any:
-        found = _binding(llvmir)
-        result = original(self, llvmir)
-        if found is not None:
-            self.__dict__.setdefault(_BOUND, {})[len(_entries(self)) - 1] = found
-        return result
-
-    return add_ir
+def _add_ir(original: Callable[..., Any], self: Any, llvmir: Any) -> Any:
+    found = _binding(llvmir)
+    result = original(self, llvmir)
+    if found is not None:
+        self.__dict__.setdefault(_BOUND, {})[len(_entries(self)) - 1] = found
+    return result
 
 
-def _link(original: Callable[..., Any]) -> Callable[..., Any]:
-    def link(self: Any, lljit: Any, library_name: Any) -> Any:
-        bindings = self.__dict__.get(_BOUND, {})
-        if bindings:
-            attach()  # another thread may have detached
-        engine = made()
-        if engine is None:  # attaching failed
-            return original(self, lljit, library_name)
-        expected = [bindings.get(i) for i, (kind, _) in enumerate(_entries(self)) if kind in _PARSED]
-        return _native.expecting_llvm_contexts(engine.index, expected, original, self, lljit, library_name)
-
-    return link
+def _link(original: Callable[..., Any], self: Any, lljit: Any, library_name: Any) -> Any:
+    bindings = self.__dict__.get(_BOUND, {})
+    if bindings:
+        attach()  # another thread may have detached
+    engine = made()
+    if engine is None:  # attaching failed
+        return original(self, lljit, library_name)
+    expected = [bindings.get(i) for i, (kind, _) in enumerate(_entries(self)) if kind in _PARSED]
+    return _native.expecting_llvm_contexts(engine.index, expected, original, self, lljit, library_name)
 
 
 def _create(call: Any, arguments: tuple[Any, ...]) -> Any:
@@ -86,9 +79,5 @@ def _create(call: Any, arguments: tuple[Any, ...]) -> Any:
 def arm() -> None:
     """Wrap each method once, even if an exception interrupted an earlier call."""
     watch("LLVMPY_CreateLLJITCompiler", _create)
-    for name, wrap in (("add_ir", _add_ir), ("link", _link)):
-        original = getattr(binding().JITLibraryBuilder, name)
-        if original.__module__ != __name__:
-            wrapper = functools.wraps(original)(wrap(original))
-            wrapper.__module__ = __name__
-            setattr(binding().JITLibraryBuilder, name, wrapper)
+    wrap_method(binding().JITLibraryBuilder, "add_ir", _add_ir)
+    wrap_method(binding().JITLibraryBuilder, "link", _link)

@@ -44,14 +44,6 @@ INSTALL = "pip install 'llvmlite>=0.45,<0.51'"
 _INSTALL_NUMBA = "pip install 'numba>=0.62,<0.69'"
 
 
-def check_release() -> None:
-    """Import llvmlite, and raise UnsupportedImageError if its LLVM is too old."""
-    from llvmlite import binding
-
-    if binding.llvm_version_info[0] < _EARLIEST_LLVM:
-        raise UnsupportedImageError(f"{_release()} is not supported: {_advice()}")
-
-
 def _release() -> str:
     """Name the installed release, such as "llvmlite 0.50.0 (LLVM 22.1)"."""
     import llvmlite
@@ -97,13 +89,14 @@ def _is_llvmlites(image: Image) -> bool:
 
 def _library_path() -> str:
     try:
-        from llvmlite.binding import ffi
+        from llvmlite import binding
     except (ImportError, OSError) as error:
         raise UnsupportedImageError(
             f"no LLVM in this process: importing llvmlite failed ({error}); install llvmlite with: {INSTALL}"
         ) from error
-    check_release()
-    return str(ffi.lib._name)
+    if binding.llvm_version_info[0] < _EARLIEST_LLVM:
+        raise UnsupportedImageError(f"{_release()} is not supported: {_advice()}")
+    return str(binding.ffi.lib._name)
 
 
 def _unproven(reason: UnsupportedImageError) -> str:

@@ -57,7 +57,7 @@ def _make_engine(call: Any, arguments: tuple[Any, ...]) -> Any:
 def _end_engine(call: Any, arguments: tuple[Any, ...]) -> Any:
     machine = getattr(getattr(arguments[0], "_ptr", None), _MACHINE, None)
     if machine is not None:
-        recipes.end_machine(machine)
+        setattr(machine, recipes.ENDED, True)
     return call(*arguments)
 
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import re
 import weakref
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from enum import Enum
 from itertools import zip_longest
@@ -35,7 +35,7 @@ class CannotRepeatError(Exception):
 
 class _Call(NamedTuple):
     name: str
-    arguments: tuple[Any, ...]  # as given, or one of the classes below; without the object that is changed
+    arguments: tuple[Any, ...]  # as given, or what `_keep` returns; without the object that is changed
 
 
 class _Input(NamedTuple):
@@ -47,12 +47,6 @@ class _Input(NamedTuple):
 
 class _Tuning(NamedTuple):
     settings: Settings
-
-
-class _Machine(NamedTuple):
-    """A target machine of llvmlite's, which the recipe does not keep."""
-
-    object: weakref.ref[Any]
 
 
 class _Recipe:
@@ -72,7 +66,7 @@ class _Recipe:
 
 # Attributes of pointers.
 _RECIPE = "_optctx_recipe"
-_ENDED = "_optctx_ended"  # of a machine that MCJIT owned
+ENDED = "_optctx_ended"  # of a target machine that is gone without being closed: MCJIT owned it
 
 
 def make(name: str, arguments: tuple[Any, ...], values: Values) -> Any:
@@ -81,10 +75,11 @@ def make(name: str, arguments: tuple[Any, ...], values: Values) -> Any:
     If the object would keep what tuning options have read under other values, it gets other tuning options.
     """
     recipe = _Recipe(values)
-    call = _kept(name, MAKES[name].arguments, arguments, recipe)
+    kinds = MAKES[name].arguments[: len(arguments)]
+    kept = tuple(_keep(each, kind, recipe) for each, kind in zip_longest(arguments, kinds))
     with ExitStack() as stack:
-        made = function(name)(*_with_own_tuning(call, arguments, values, stack))
-    recipe.calls.append(call)
+        made = function(name)(*_with_own_tuning(kept, arguments, values, stack))
+    recipe.calls.append(_Call(name, kept))
     if made:
         setattr(made, _RECIPE, recipe)
     return made
@@ -104,30 +99,18 @@ def change(name: str, arguments: tuple[Any, ...], values: Values) -> Any:
     return result
 
 
-def end_machine(pointer: Any) -> None:
-    """Mark the target machine behind a pointer as gone: it ends without being closed."""
-    setattr(pointer, _ENDED, True)
-
-
 def _recipe_of(argument: Any) -> _Recipe | None:
     """Return the recipe of an object; None if it was made unseen."""
     found: _Recipe | None = getattr(getattr(argument, "_ptr", argument), _RECIPE, None)
     return found
 
 
-def _kept(name: str, kinds: tuple[Argument, ...], arguments: tuple[Any, ...], recipe: _Recipe) -> _Call:
-    return _Call(
-        name,
-        tuple(_keep(each, kind, recipe) for each, kind in zip_longest(arguments, kinds[: len(arguments)])),
-    )
-
-
 def _keep(argument: Any, kind: Argument | None, recipe: _Recipe) -> Any:
-    """Return what stands for an argument in a recipe."""
+    """Return what stands for an argument in a recipe. A target machine is not kept alive."""
     if kind is Argument.TUNING:
         return _Tuning(settings_at(argument))
     if kind is Argument.MACHINE and hasattr(argument, "closed"):
-        return _Machine(weakref.ref(argument))
+        return weakref.ref(argument)
     if kind is Argument.MACHINE and argument is not None:
         recipe.gap = "its target machine is no object of llvmlite's"
     if kind is not Argument.MADE:
@@ -142,15 +125,12 @@ def _keep(argument: Any, kind: Argument | None, recipe: _Recipe) -> Any:
 
 
 def _with_own_tuning(
-    call: _Call, arguments: tuple[Any, ...], values: Values, stack: ExitStack
-) -> tuple[Any, ...]:
-    def own(kept: Any, argument: Any) -> Any:
-        if not isinstance(kept, _Tuning):
-            return argument
+    kept: tuple[Any, ...], arguments: tuple[Any, ...], values: Values, stack: ExitStack
+) -> Iterator[Any]:
+    for each, argument in zip(kept, arguments, strict=True):
         recipe = _recipe_of(argument)
-        return argument if (recipe.values if recipe else None) == values else _new_tuning(kept, stack)
-
-    return tuple(map(own, call.arguments, arguments))
+        is_right = not isinstance(each, _Tuning) or (recipe.values if recipe else None) == values
+        yield argument if is_right else _new_tuning(each, stack)
 
 
 def _new_tuning(kept: _Tuning, stack: ExitStack) -> Any:
@@ -209,9 +189,9 @@ class Repeating:
             return self._repeat(kept)
         if isinstance(kept, _Tuning):
             return _new_tuning(kept, self._stack)
-        if isinstance(kept, _Machine):
-            machine = kept.object()
-            if machine is None or machine.closed or hasattr(machine._ptr, _ENDED):
+        if isinstance(kept, weakref.ref):
+            machine = kept()
+            if machine is None or machine.closed or hasattr(machine._ptr, ENDED):
                 raise CannotRepeatError("the target machine that it was made with is closed")
             return machine
         if getattr(kept, "closed", False):
