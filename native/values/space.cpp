@@ -89,9 +89,7 @@ void Space::build_defaults(const std::vector<std::uint32_t>& set_default_index) 
         void* object = copy.front().block->address();
         clear_occurrences(object);
         if (!region.has_default) continue;
-        release_value(region, object);
-        clear_value(region, object);
-        if (region.variable != no_slot) clear_value(regions_[region.variable], copy.back().block->address());
+        empty(copy);
         call_set_default(object, set_default_index[slot]);
     }
     for (std::uint32_t slot = 0; slot < regions_.size(); ++slot)
@@ -109,6 +107,14 @@ Setting Space::clone_process_wide(std::uint32_t slot) const {
     void* const variable = setting.back().block->address();
     std::memcpy(setting.front().block->data() + region.value_offset, &variable, sizeof variable);
     return setting;
+}
+
+// Make the value in a new copy the empty one.
+void Space::empty(const Setting& copy) const {
+    for (const Patch& patch : copy) {
+        release_value(regions_[patch.slot], patch.block->address());
+        clear_value(regions_[patch.slot], patch.block->address());
+    }
 }
 
 // Whether LLVM may have kept an address into storage of this region: such storage is never freed.
@@ -155,9 +161,7 @@ Setting Space::parse_locked(std::uint32_t slot, const Occurrences& values) {
     if (!by_types) storage.unlock();
     void* object = setting.front().block->address();
     clear_occurrences(object);
-    release_value(region, object);
-    clear_value(region, object);
-    if (region.variable != no_slot) clear_value(regions_[region.variable], setting.back().block->address());
+    empty(setting);
     static_cast<RawOption*>(object)->occurrences = static_cast<std::uint16_t>(values.before);
     const auto give = [&] { give_occurrences(object, values.values, values.before); };
     if (by_types)

@@ -80,6 +80,7 @@ private:
     void copy_state(std::uint32_t slot);
     void build_defaults(const std::vector<std::uint32_t>& set_default_index);
     Setting clone_process_wide(std::uint32_t slot) const;
+    void empty(const Setting& copy) const;
     void keep_what_stays(const Setting& setting);
     Setting parse_locked(std::uint32_t slot, const Occurrences& values);
     void give_occurrences(void* option, const std::vector<Occurrence>& values, unsigned before);

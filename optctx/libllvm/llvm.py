@@ -31,6 +31,7 @@ from optctx.image.options import RegisteredOption
 from optctx.libllvm.files import installed
 from optctx.libllvm.functions import Handler, initialise, load
 from optctx.locks import lock_left_behind
+from optctx.pipelines import pipeline_text
 from optctx.tasks.problems import raising_problems
 from optctx.tasks.scopes import library_calls
 from optctx.values.args import parse_args, process_args
@@ -259,7 +260,7 @@ class LibLLVM:
             PassPipelineError: The pipeline does not parse. The module is unchanged.
             OptctxError: A pass reports an error, or an object is closed or of another LLVM.
         """
-        c, text = self._c, _encoded("the pass pipeline", pipeline)
+        c, text = self._c, pipeline_text(pipeline)
         module_at = self._address(module, Module)
         machine_at = None if target_machine is None else self._address(target_machine, TargetMachine)
         options = c.LLVMCreatePassBuilderOptions()

@@ -12,7 +12,7 @@ import operator
 import re
 from typing import Any
 
-_OLDEST = (0, 61)
+_OLDEST = (0, 62)
 _REMEDY = "install a Numba that optctx.numba knows (0.62 or newer), or use scopes around plain Numba"
 
 # Module -> names in it; a name with a dot is an attribute of a class.

@@ -24,11 +24,12 @@ from optctx._native import Llvm
 from optctx.errors import OptctxError, PassPipelineError, UnsupportedImageError, clipped, shown
 from optctx.hosts.llvmlite.ffi_calls import llvmlite_lock
 from optctx.hosts.llvmlite.llvmlite_host import llvmlite_image
-from optctx.hosts.llvmlite.objects import module_address, pipeline_text, target_machine_address
+from optctx.hosts.llvmlite.objects import module_address, target_machine_address
 from optctx.hosts.llvmlite.tuning_options import setter_addresses, settings_of
 from optctx.image.facts.fact import Fact
 from optctx.image.facts.mangled_names import COMPILING, INSTRUCTION_COUNT, MODULE_CONTEXT
 from optctx.image.loaded import Image
+from optctx.pipelines import pipeline_text
 from optctx.tasks.problems import forget_problems, raise_forbidden, raise_problems
 from optctx.values.foreign import pass_names
 
@@ -169,8 +170,8 @@ def run_passes(
     process-wide lock. Threads run in parallel if each has an LLVMContext
     (`llvmlite.binding.create_context()`) and a target machine of its own; threads that share one wait for one
     another. Modules in LLVM's global context, llvmlite's default, wait for every other use of llvmlite.
-    During the call, no other thread may use the module's LLVMContext through llvmlite, nor close an object in
-    use.
+    During the call, no other thread may use the module's LLVMContext or the target machine through llvmlite,
+    nor close an object in use.
 
     Args:
         module: Changed in place.

@@ -70,6 +70,9 @@ def test_what_llvm_refuses_is_an_error_with_its_words(library: str, tmp_path: pa
         "PassPipelineError: cannot run the pass pipeline 'no': LLVM says: ": partial(
             llvm.run_passes, module, "no"
         ),
+        "PassPipelineError: cannot parse the pass pipeline 'function(function(": partial(
+            llvm.run_passes, module, "function(" * 200_000
+        ),
         "TypeError: expected a Module of optctx.libllvm, found ": partial(
             llvm.run_passes, cast(Module, machine), "sroa"
         ),
