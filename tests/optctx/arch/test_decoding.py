@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from optctx._native import Site, instruction_length
+from optctx._native import Site, instruction_length, rewrite
 from optctx.arch import CannotDecodeError
 from optctx.arch.code import SiteRefusal
 from optctx.arch.x86_64 import intercepting, sites
@@ -241,6 +241,17 @@ def test_a_vector_may_have_to_be_aligned_where_every_copy_is() -> None:
 def test_an_instruction_that_a_jump_does_not_fit_in_is_refused() -> None:
     short = reference("8b05")._replace(code=b"\x8b\x05\0\0")
     assert outcome(short) == "shorter than a jump"
+
+
+def test_code_that_is_rewritten_wrongly_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    head, tail, right = b"\x83\x05", b"\x01", rewrite  # add dword [memory], 1
+    wrong = sites._wrong_rewrite.__wrapped__
+    assert wrong(head, tail, RAX) == ""
+    for changed, to in ((1, 0x81), (2, 0x79), (6, 2)):  # another base; displacement; number
+        monkeypatch.setattr(
+            sites, "rewrite", lambda *a, at=changed, to=to: (c := right(*a))[:at] + bytes([to]) + c[at + 1 :]
+        )
+        assert "decodes as 'add dword ptr [" in wrong(head, tail, RAX), changed
 
 
 def test_what_capstone_is_not_sure_of_is_refused() -> None:

