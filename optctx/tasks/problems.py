@@ -12,7 +12,7 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
-from typing import Any, NamedTuple, NoReturn, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from optctx._native import report_unraisable
 from optctx.engine.attach import engine_of
@@ -104,12 +104,6 @@ def _issue(problem: BaseException, place: Place | None, stacklevel: int) -> None
             warnings.warn_explicit(problem, type(problem), *place)
     finally:  # as above, where warnings are errors
         del problem
-
-
-def raise_forbidden() -> NoReturn:
-    """Raise why a call has not run LLVM at all."""
-    raise_problems()
-    raise AssertionError("the reason was left")
 
 
 def forget_problems() -> None:
