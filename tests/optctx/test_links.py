@@ -228,6 +228,11 @@ def test_options_of_another_llvm_are_compared_as_text() -> None:
     ]
 
 
+def test_an_option_is_compared_whichever_of_its_names_was_given() -> None:
+    alias = noted('!0 = !{!"1", !"new.c", !1}\n!1 = !{!"aarch64-stack-hazard-size", !"8"}')
+    assert not check_link([alias, stamped("a.c", aarch64_streaming_hazard_size=8)])
+
+
 @examples(20)
 @given(st.lists(st.deferred(one), max_size=3), st.lists(st.deferred(one), max_size=3))
 def test_it_reports_exactly_what_tells_contexts_apart(
