@@ -12,10 +12,11 @@ namespace optctx::intercept {
 namespace {
 
 std::uint64_t before(Interception which, std::uint64_t* arguments, const std::uint64_t* stack) {
-    const auto [image, handler, argument, detail] = which;
+    const auto [image, handler, argument, detail, skip] = which;
     switch (handler) {
         case Handler::run:
-            return bind::before(image, bind::unpack(detail), argument, arguments);
+            return bind::before(image, static_cast<bind::Subject>(detail), static_cast<bind::Skip>(skip), argument,
+                                arguments);
         case Handler::machine:
             machine::before(image, static_cast<machine::Use>(detail), argument, arguments);
             return 0;

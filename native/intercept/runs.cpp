@@ -322,8 +322,7 @@ Early::Early(unsigned image, const void* llvm_context) {
 
 Early::~Early() { after(steps_); }
 
-std::uint64_t before(unsigned image, Work work, std::uint8_t argument, std::uint64_t* arguments) {
-    const auto [kind, skip] = work;
+std::uint64_t before(unsigned image, Subject kind, Skip skip, std::uint8_t argument, std::uint64_t* arguments) {
     auto* subject = reinterpret_cast<void*>(arguments[argument]);
     if (kind == Subject::llvm_context_that_ends) {
         unbind(image, subject);

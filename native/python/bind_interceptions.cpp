@@ -24,15 +24,16 @@ using intercept::Handler;
 using Asked = std::variant<std::pair<bind::Subject, bind::Skip>, machine::Use, contain::Function>;
 
 std::uint32_t pack(unsigned image, std::uint8_t argument, const Asked& asked) {
-    intercept::Interception which{static_cast<std::uint8_t>(views::checked_image(image)), Handler::run, argument, 0};
+    intercept::Interception which{static_cast<std::uint8_t>(views::checked_image(image)), Handler::run, argument, 0, 0};
     if (const auto* work = std::get_if<0>(&asked)) {
-        which.detail = bind::pack({work->first, work->second});
+        which.detail = static_cast<std::uint8_t>(work->first) & 0xF;
+        which.skip = static_cast<std::uint8_t>(work->second) & 0xF;
     } else if (const auto* use = std::get_if<machine::Use>(&asked)) {
         which.handler = Handler::machine;
-        which.detail = static_cast<std::uint8_t>(*use);
+        which.detail = static_cast<std::uint8_t>(*use) & 0xF;
     } else {
         which.handler = Handler::parser;
-        which.detail = static_cast<std::uint8_t>(std::get<contain::Function>(asked));
+        which.detail = static_cast<std::uint8_t>(std::get<contain::Function>(asked)) & 0xF;
     }
     return intercept::pack(which);
 }
