@@ -34,7 +34,7 @@ std::uint64_t optctx_before(std::uint32_t packed, std::uint64_t* arguments, cons
     try {
         return before(which, arguments, stack);
     } catch (const std::exception& error) {
-        contain::report_failure(which.image, error.what());
+        contain::reporter.failed(which.image, error.what());
         return 0;
     }
 }

@@ -1,6 +1,7 @@
 #include "intercept/machines.hpp"
 
 #include "intercept/machine_table.hpp"
+#include "intercept/setters.hpp"
 #include "scopes/scope.hpp"
 
 #include <algorithm>
@@ -15,7 +16,6 @@ namespace {
 
 struct Image {
     std::unique_ptr<const Facts> facts;
-    void (*tell_cannot_make)(unsigned, const char*) = nullptr;
     Table table;
 };
 
@@ -83,7 +83,7 @@ void* find_or_take(unsigned image, void* machine, const contexts::Context* conte
                        : thread.taken.emplace_back(
                              Taken{image, original, context == nullptr ? nullptr : context->shared_from_this()});
     if (taken.done) return taken.machine;
-    auto& [facts, tell_cannot_make, table] = images[image];
+    auto& [facts, table] = images[image];
     const std::int32_t level = facts->level(original);
     const Made made = table.learn(original, Made{.level = level});
     taken.kept = context == nullptr || !reads_are_watched(*context);
@@ -96,7 +96,7 @@ void* find_or_take(unsigned image, void* machine, const contexts::Context* conte
 
 void begin(unsigned image, const void* machine, const void* options) noexcept {
     if (thread.making) return;
-    auto& [facts, tell_cannot_make, table] = images[image];
+    auto& [facts, table] = images[image];
     const void* like = thread.copied;
     try {
         Made made;
@@ -111,7 +111,7 @@ void begin(unsigned image, const void* machine, const void* options) noexcept {
 }
 
 void give_back(const Taken& taken) noexcept {
-    auto& [facts, tell_cannot_make, table] = images[taken.image];
+    auto& [facts, table] = images[taken.image];
     if (taken.machine == taken.original) {
         if (taken.kept)
             table.settle(taken.original);
@@ -144,6 +144,25 @@ void end(unsigned image, const void* machine) noexcept {
     give_back_if([machine](const Taken& each) { return each.original == machine; });
 }
 
+// Returns the machine to work with in place of `machine` until the outermost run ends. Outside runs, returns `machine`.
+void* in_force(unsigned image, void* machine) noexcept {
+    auto& [facts, table] = images[image];
+    if (facts == nullptr || thread.runs[image] == 0 || thread.making) return machine;
+    const contexts::Context* context = scopes::current_context(image);
+    if (machine == thread.machine && context == thread.context) return thread.answer;
+    try {
+        void* answer = find_or_take(image, machine, context);
+        thread.machine = machine;
+        thread.context = context;
+        thread.answer = answer;
+        return answer;
+    } catch (const std::exception& error) {
+        contain::reporter.cannot_make_machine(image, error.what());
+        table.spoil(original_of(machine));
+        return machine;
+    }
+}
+
 void* begin_emission(unsigned image, void* machine) noexcept {
     void* emitting = in_force(image, machine);
     void* original = original_of(emitting);
@@ -161,28 +180,8 @@ void* emitting_for(void* machine) noexcept {
 
 }  // namespace
 
-void configure(unsigned image, LlvmCalls calls, void (*cannot_make)(unsigned, const char*)) {
-    auto checked = std::make_unique<const Facts>(std::move(calls));  // throws before anything has changed
-    images[image].tell_cannot_make = cannot_make;
-    images[image].facts = std::move(checked);
-}
-
-void* in_force(unsigned image, void* machine) noexcept {
-    auto& [facts, tell_cannot_make, table] = images[image];
-    if (facts == nullptr || thread.runs[image] == 0 || thread.making) return machine;
-    const contexts::Context* context = scopes::current_context(image);
-    if (machine == thread.machine && context == thread.context) return thread.answer;
-    try {
-        void* answer = find_or_take(image, machine, context);
-        thread.machine = machine;
-        thread.context = context;
-        thread.answer = answer;
-        return answer;
-    } catch (const std::exception& error) {
-        tell_cannot_make(image, error.what());
-        table.spoil(original_of(machine));
-        return machine;
-    }
+void configure(unsigned image, LlvmCalls calls) {
+    images[image].facts = std::make_unique<const Facts>(std::move(calls));
 }
 
 void begin_run(unsigned image) noexcept { ++thread.runs[image]; }

@@ -21,8 +21,6 @@ using contexts::Given;
 using image::RawStringRef;
 using values::Occurrence;
 
-Reporter reporter{};
-
 std::string text_of(RawStringRef text) { return {text.data, text.size}; }
 
 // The scope that this thread is inside has these values from now on.
@@ -73,10 +71,6 @@ Outcome change_scope(unsigned image, const Change& change) noexcept {
 }
 
 }  // namespace
-
-void report_to(const Reporter& given) { reporter = given; }
-
-void report_failure(unsigned image, const char* why) noexcept { reporter.failed(image, why); }
 
 Outcome give(unsigned image, std::uintptr_t option, RawStringRef name, RawStringRef value, bool multi) noexcept {
     return change_scope(image, [&](Activation& activation) {

@@ -27,10 +27,10 @@ struct Reporter {
     void (*contained)(unsigned image, std::uintptr_t option);
     // Something went wrong, such as memory running out: an option was not set, or LLVM works without part of a scope.
     void (*failed)(unsigned image, const char* why);
+    // There is no variant of a TargetMachine for the values in force (intercept/machines.hpp).
+    void (*cannot_make_machine)(unsigned image, const char* why);
 };
-void report_to(const Reporter& reporter);
-// Reports `failed` from another function of this folder that LLVM's frames are below.
-void report_failure(unsigned image, const char* why) noexcept;
+inline Reporter reporter{};  // set before anything is redirected
 
 // A value for the option at `option`, of LLVM's own objects. `value` with null data: a flag without a value. Must not
 // throw: frames of LLVM are below.

@@ -8,7 +8,6 @@
 #include "python/bindings.hpp"
 #include "python/block.hpp"
 #include "python/bytes.hpp"
-#include "python/callbacks.hpp"
 
 #include <nanobind/stl/map.h>
 #include <nanobind/stl/variant.h>
@@ -45,15 +44,10 @@ void make(patch::SharedPointers* self,
     new (self) patch::SharedPointers(std::move(converted));
 }
 
-void cannot_make(unsigned image, const char* why) {
-    callbacks::tell(callbacks::Callback::cannot_make_machine, [&] { return nb::make_tuple(image, why); });
-}
-
 void configure_machines(unsigned image, const std::map<std::string, std::uintptr_t>& calls,
                         std::vector<std::uintptr_t> makers, std::uintptr_t end) {
     std::ranges::sort(makers);
-    machine::configure(views::checked_image(image), {.calls = calls, .makers = std::move(makers), .end = end},
-                       cannot_make);
+    machine::configure(views::checked_image(image), {.calls = calls, .makers = std::move(makers), .end = end});
 }
 
 }  // namespace

@@ -27,8 +27,9 @@ void tell_contained(unsigned image, std::uintptr_t address) noexcept {
                     [&] { return nb::make_tuple(image, address, object_or_none(scopes::seen(image).owner)); });
 }
 
-void tell_failed(unsigned image, const char* why) noexcept {
-    callbacks::tell(Callback::failed, [&] { return nb::make_tuple(image, why); });
+template <Callback which>
+void tell_why(unsigned image, const char* why) noexcept {
+    callbacks::tell(which, [&] { return nb::make_tuple(image, why); });
 }
 
 // (name, text or None) of each occurrence, and the storage that holds the result.
@@ -76,8 +77,8 @@ void add_setters(nb::module_& m) {
     m.def("use_parser", of_image(&contain::use_parser), "image"_a, "address"_a,
           "Set where LLVM's parser of command lines is, before it is intercepted.");
     contain::use_wait(&wait_without_any_gil);
-    contain::report_to(
-        {&tell<Callback::not_contained>, &tell<Callback::ends_with_call>, &tell_contained, &tell_failed});
+    contain::reporter = {&tell<Callback::not_contained>, &tell<Callback::ends_with_call>, &tell_contained,
+                         &tell_why<Callback::failed>, &tell_why<Callback::cannot_make_machine>};
     m.def("overrides_of", &overrides_of, "context"_a,
           "Return [(slot, (occurrences, setting))] of what a context sets.");
     m.def(
