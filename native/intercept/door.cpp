@@ -5,6 +5,7 @@
 #include "intercept/runs.hpp"
 #include "intercept/setters.hpp"
 
+#include <bit>
 #include <exception>
 
 namespace optctx::intercept {
@@ -30,7 +31,7 @@ std::uint64_t before(Interception which, std::uint64_t* arguments, const std::ui
 
 // No exception may leave these: the code that calls them has no unwind table, so the process would end.
 std::uint64_t optctx_before(std::uint32_t packed, std::uint64_t* arguments, const std::uint64_t* stack) noexcept {
-    const Interception which = unpack(packed);
+    const Interception which = std::bit_cast<Interception>(packed);
     try {
         return before(which, arguments, stack);
     } catch (const std::exception& error) {

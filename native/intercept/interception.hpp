@@ -1,7 +1,6 @@
 // LLVM's functions that optctx stands in front of, and how the code in front of each says which it is.
 #pragma once
 
-#include <bit>
 #include <cstddef>
 #include <cstdint>
 
@@ -21,8 +20,6 @@ struct Interception {
     std::uint8_t detail : 4;
     std::uint8_t skip : 4;  // of a run: a bind::Skip
 };
-inline std::uint32_t pack(Interception which) { return std::bit_cast<std::uint32_t>(which); }
-inline Interception unpack(std::uint32_t packed) { return std::bit_cast<Interception>(packed); }
 
 // The answer of a handler for a function that is not to run, and where its result is then: after the six integer
 // arguments.

@@ -13,6 +13,7 @@
 #include <nanobind/stl/variant.h>
 
 #include <algorithm>
+#include <bit>
 #include <map>
 #include <variant>
 
@@ -34,7 +35,7 @@ std::uint32_t pack(unsigned image, std::uint8_t argument, const Asked& asked) {
         which.handler = Handler::parser;
         which.detail = static_cast<std::uint8_t>(std::get<contain::Function>(asked)) & 0xF;
     }
-    return intercept::pack(which);
+    return std::bit_cast<std::uint32_t>(which);
 }
 
 void make(patch::SharedPointers* self,
