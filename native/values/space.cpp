@@ -197,13 +197,9 @@ void Space::give_occurrences(void* option, const std::vector<Occurrence>& values
     const std::unique_ptr<Tap, void (*)(Tap*)> listening(&tap_, [](Tap* tap) { tap->close(); });
     unsigned position = before + 1;
     for (const Occurrence& value : values) {
-        try {
-            const bool refused = add_occurrence(option, position++, value);
-            // Some parsers only print a message (x86-align-branch). A value with a message is refused, too.
-            if (refused || !tap_.text().empty()) throw ParseError(tap_.text());
-        } catch (const FatalError& fatal) {
-            throw FatalParseError(fatal.what());
-        }
+        const bool refused = add_occurrence(option, position++, value);
+        // Some parsers only print a message (x86-align-branch). A value with a message is refused, too.
+        if (refused || !tap_.text().empty()) throw ParseError(tap_.text());
     }
 }
 

@@ -13,22 +13,12 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <stdexcept>
 #include <string>
 #include <tuple>
 #include <utility>
 #include <vector>
 
 namespace optctx::values {
-
-// LLVM's parser refused a value; what() is LLVM's message.
-struct ParseError : std::runtime_error {
-    using std::runtime_error::runtime_error;
-};
-// Where there is no optctx, this value ends the process.
-struct FatalParseError : ParseError {
-    using ParseError::ParseError;
-};
 
 struct Patch {
     std::uint32_t slot;

@@ -15,9 +15,13 @@
 
 namespace optctx::values {
 
-// Thrown in place of llvm::report_fatal_error terminating the process. It unwinds through LLVM's frames.
-struct FatalError : std::runtime_error {
+// LLVM's parser refused a value; what() is LLVM's message.
+struct ParseError : std::runtime_error {
     using std::runtime_error::runtime_error;
+};
+// Thrown in place of llvm::report_fatal_error terminating the process. It unwinds through LLVM's frames.
+struct FatalParseError : ParseError {
+    using ParseError::ParseError;
 };
 
 // What LLVM reports through: the slots of the stream behind llvm::errs(), of the fatal error handler, a
@@ -39,8 +43,8 @@ public:
     Tap(const Tap&) = delete;
     Tap& operator=(const Tap&) = delete;
 
-    // Until `close`, keeps what this thread writes to llvm::errs(), and a fatal error on this thread throws FatalError.
-    // Other threads are not affected.
+    // Until `close`, keeps what this thread writes to llvm::errs(), and a fatal error on this thread throws
+    // FatalParseError. Other threads are not affected.
     void open();
     void close() noexcept { views::set_current_view(image_, previous_); }
     std::string text() const { return text_ + std::string(stream()->begin, stream()->cursor); }
