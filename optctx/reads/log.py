@@ -87,6 +87,7 @@ class Log:
         self._reads: Mapping[str, Read] | None = None  # once the block has ended, and they were asked for
 
     def _end(self) -> None:
+        """Called by `Recording.__exit__`, after the recording has stopped."""
         try:
             self._ended = self._scopes()
         except OptctxError as error:  # raised when the log is used; the block may have failed already
