@@ -111,7 +111,6 @@ class Engine:
         self.space = Space.make(
             self.index,
             self.plan.regions,
-            self.plan.set_default,
             self.survey.functions.add_occurrence,
             (slots[0], slots[1], slots[2]),
             self.survey.stream_table,
