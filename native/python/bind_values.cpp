@@ -112,13 +112,16 @@ void add_values(nb::module_& m) {
     m.def("thread_offset", of_image(&views::thread_offset), "image"_a);
     // Python code catches these and raises classes of its own with the same text.
     nb::exception<values::ParseError>(m, "ParseError", PyExc_ValueError);
-    nb::class_<values::Patch>(m, "Patch", "The storage of one region in a setting.")
-        .def_ro("slot", &values::Patch::slot)
-        .def_prop_ro("address",
-                     [](const values::Patch& p) { return reinterpret_cast<std::uintptr_t>(p.block->address()); });
     nb::class_<SharedSetting>(m, "Setting", "The storage that gives options their values.")
-        .def("__len__", [](const SharedSetting& s) { return s.patches->size(); })
-        .def_prop_ro("patches", [](const SharedSetting& s) { return *s.patches; })
+        .def_prop_ro(
+            "addresses",
+            [](const SharedSetting& s) {
+                nb::dict found;
+                for (const values::Patch& patch : *s.patches)
+                    found[nb::int_(patch.slot)] = reinterpret_cast<std::uintptr_t>(patch.block->address());
+                return found;
+            },
+            nb::sig("def addresses(self) -> dict[int, int]"), "Where the storage of each slot is.")
         .def("is_same", [](const SharedSetting& a, const SharedSetting& b) { return a.patches == b.patches; });
     nb::class_<values::Space>(m, "Space", "The regions of one image and their registered values.")
         .def_static(
@@ -150,10 +153,7 @@ void add_values(nb::module_& m) {
         .def("drift", [](values::Space& s) { return SharedSetting{s.drift()}; });
     nb::class_<views::Reads>(m, "Reads", "Which readers have read.")
         .def_static(
-            "make", [](const values::Space& s) { return std::make_shared<views::Reads>(s.layout()->readers().size()); },
-            "space"_a)
-        .def_static(
-            "inherit",
+            "make",
             [](const values::Space& s, std::shared_ptr<views::Reads> from, const std::vector<std::uint32_t>& hidden) {
                 const auto& readers = s.layout()->readers();
                 std::vector<bool> hides;
@@ -161,8 +161,8 @@ void add_values(nb::module_& m) {
                     hides.push_back(std::find(hidden.begin(), hidden.end(), reader.slot) != hidden.end());
                 return std::make_shared<views::Reads>(std::move(from), std::move(hides));
             },
-            "space"_a, "outer"_a, "hidden"_a,
-            "Make marks that also mark in `outer`, except readers of the slots in `hidden`.");
+            "space"_a, "outer"_a.none(), "hidden"_a,
+            "Make marks that also mark in `outer`, if given, except readers of the slots in `hidden`.");
     nb::class_<contexts::Context>(m, "Context", "A full set of option values.")
         .def_static(
             "make",
@@ -173,14 +173,6 @@ void add_values(nb::module_& m) {
             "space"_a, "base"_a, "overrides"_a, "reads"_a.none() = nb::none(),
             "Make a context: the registered values, then `base`, then `overrides`.")
         .def_prop_ro("changed", &contexts::Context::changed, "Slots whose regions differ from what was registered.")
-        .def_prop_ro(
-            "overridden",
-            [](const contexts::Context& c) {
-                std::vector<std::uint32_t> slots;
-                for (const values::Patch& patch : c.overrides()) slots.push_back(patch.slot);
-                return slots;
-            },
-            "Slots of the overrides.")
         .def(
             "text", [](const contexts::Context& c, std::uint32_t slot) { return to_bytes(c.text(slot)); }, "slot"_a,
             "Return the text that LLVM parsed into the value, equal for equal occurrences; empty if it is not known.")
