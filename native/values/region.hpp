@@ -51,6 +51,7 @@ struct Pointer {
     std::size_t offset;
 };
 
+// The first nine members are what Python makes one of, in this order (python/bind_values.cpp).
 struct Region {
     std::uintptr_t live;  // address in the image
     std::size_t size;     // bytes
