@@ -5,6 +5,7 @@
 #include "intercept/runs.hpp"
 #include "intercept/setters.hpp"
 
+#include <bit>
 #include <exception>
 
 namespace optctx::intercept {
@@ -12,10 +13,11 @@ namespace optctx::intercept {
 namespace {
 
 std::uint64_t before(Interception which, std::uint64_t* arguments, const std::uint64_t* stack) {
-    const auto [image, handler, argument, detail] = which;
+    const auto [image, handler, argument, detail, skip] = which;
     switch (handler) {
         case Handler::run:
-            return bind::before(image, bind::unpack(detail), argument, arguments);
+            return bind::before(image, static_cast<bind::Subject>(detail), static_cast<bind::Skip>(skip), argument,
+                                arguments);
         case Handler::machine:
             machine::before(image, static_cast<machine::Use>(detail), argument, arguments);
             return 0;
@@ -29,11 +31,11 @@ std::uint64_t before(Interception which, std::uint64_t* arguments, const std::ui
 
 // No exception may leave these: the code that calls them has no unwind table, so the process would end.
 std::uint64_t optctx_before(std::uint32_t packed, std::uint64_t* arguments, const std::uint64_t* stack) noexcept {
-    const Interception which = unpack(packed);
+    const Interception which = std::bit_cast<Interception>(packed);
     try {
         return before(which, arguments, stack);
     } catch (const std::exception& error) {
-        contain::report_failure(which.image, error.what());
+        contain::reporter.failed(which.image, error.what());
         return 0;
     }
 }

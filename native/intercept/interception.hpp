@@ -1,14 +1,13 @@
 // LLVM's functions that optctx stands in front of, and how the code in front of each says which it is.
 #pragma once
 
-#include <bit>
 #include <cstddef>
 #include <cstdint>
 
 namespace optctx::intercept {
 
 enum class Handler : std::uint8_t {
-    run,      // LLVM works on a module or a function (intercept/runs.hpp); `detail` is a bind::Work
+    run,      // LLVM works on a module or a function (intercept/runs.hpp); `detail` is a bind::Subject
     machine,  // a TargetMachine is used (intercept/machines.hpp); `detail` is a machine::Use
     parser,   // options are parsed or reset (intercept/parser.hpp); `detail` is a contain::Function
 };
@@ -18,10 +17,9 @@ struct Interception {
     std::uint8_t image;
     Handler handler;
     std::uint8_t argument;  // index of what the handler is about among the integer arguments
-    std::uint8_t detail;
+    std::uint8_t detail : 4;
+    std::uint8_t skip : 4;  // of a run: a bind::Skip
 };
-constexpr std::uint32_t pack(Interception which) { return std::bit_cast<std::uint32_t>(which); }
-constexpr Interception unpack(std::uint32_t packed) { return std::bit_cast<Interception>(packed); }
 
 // The answer of a handler for a function that is not to run, and where its result is then: after the six integer
 // arguments.

@@ -1,21 +1,146 @@
 #include "intercept/machines.hpp"
 
-#include "intercept/machine_table.hpp"
+#include "intercept/setters.hpp"
+#include "os/fork_locks.hpp"
 #include "scopes/scope.hpp"
 
 #include <algorithm>
 #include <exception>
+#include <iterator>
+#include <list>
 #include <memory>
+#include <optional>
 #include <string>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
 namespace optctx::machine {
 namespace {
 
+// The values that a machine is made or used under, and the entry into a context that has them. LLVM writes to options
+// while it makes machines for some targets, and a later entry does not see that.
+struct Values {
+    std::string key;          // contexts::Context::key, which is never empty; "": the process-wide values
+    std::uint64_t entry = 0;  // contexts::Activation::entry; 0: the process, or any
+};
+
+// What is known of each TargetMachine, and its idle variants. The caller disposes of machines, because LLVM must not be
+// called with the lock held.
+class Table {
+public:
+    // Adds a machine that begins, made under those values. `like`: null, or the machine whose options it has. Returns
+    // the variants of an earlier machine at the same address.
+    std::vector<void*> add(const void* machine, const Values& values, Made made, const void* like) {
+        Known known{values, std::move(made)};
+        const std::lock_guard lock(mutex_);
+        if (like != nullptr && !made_in(like, values)) known.values.reset();
+        std::swap(known_[machine], known);  // what was known is destroyed after the lock is released: that calls LLVM
+        return take_all(machine);
+    }
+    // Removes a machine that ends. Returns its variants.
+    std::vector<void*> remove(const void* machine) noexcept {
+        decltype(known_)::node_type node;  // destroyed after the lock is released
+        const std::lock_guard lock(mutex_);
+        node = known_.extract(machine);
+        return node.empty() ? std::vector<void*>{} : take_all(machine);
+    }
+    std::vector<void*> clear() noexcept {
+        std::vector<void*> variants;
+        decltype(known_) known;  // destroyed after the lock is released
+        const std::lock_guard lock(mutex_);
+        for (const Idle& each : idle_) variants.push_back(each.variant);
+        idle_.clear();
+        known.swap(known_);
+        return variants;
+    }
+    // From now on the machine is not the one for any values.
+    void spoil(const void* machine) noexcept {
+        const std::lock_guard lock(mutex_);
+        if (const auto found = known_.find(machine); found != known_.end()) found->second.values.reset();
+    }
+    // LLVM wrote to no option while the machine was made and first used: it is the one for its values in every entry.
+    void settle(const void* machine) noexcept {
+        const std::lock_guard lock(mutex_);
+        if (const auto found = known_.find(machine); found != known_.end() && found->second.values)
+            found->second.values->entry = 0;
+    }
+
+    // Returns how the machine was made, as far as that is known, `found` included.
+    Made learn(const void* machine, const Made& found) {
+        const std::lock_guard lock(mutex_);
+        Made& made = known_[machine].made;
+        if (!made.options) made.options = found.options;
+        if (!made.level) made.level = found.level;
+        if (!made.jit) made.jit = found.jit;
+        return made;
+    }
+    // Returns the machine itself if it is the one for those values, or else an idle variant for them, or
+    // null. A machine whose construction was not seen counts as made with the process-wide values.
+    void* take(void* machine, const Values& values) noexcept {
+        const std::lock_guard lock(mutex_);
+        if (made_in(machine, values)) return machine;
+        // The newest are at the end, and a context is usually re-entered soon.
+        const auto found = std::find_if(idle_.rbegin(), idle_.rend(), [&](const Idle& idle) {
+            return idle.machine == machine && idle.key == values.key;
+        });
+        if (found == idle_.rend()) return nullptr;
+        void* variant = found->variant;
+        idle_.erase(std::next(found).base());
+        return variant;
+    }
+    // Keeps a variant. Returns one to dispose of, or null.
+    void* give(const void* machine, const std::string& key, void* variant) {
+        std::list<Idle> node;
+        node.push_back({machine, key, variant});
+        const std::lock_guard lock(mutex_);
+        if (!known_.contains(machine)) return variant;  // the machine has ended
+        idle_.splice(idle_.end(), node);
+        if (idle_.size() <= capacity_) return nullptr;
+        void* oldest = idle_.front().variant;
+        idle_.pop_front();
+        return oldest;
+    }
+    std::size_t idle() {
+        const std::lock_guard lock(mutex_);
+        return idle_.size();
+    }
+
+private:
+    struct Known {
+        std::optional<Values> values = Values{};  // nullopt: made for no values
+        Made made;
+    };
+    struct Idle {
+        const void* machine;
+        std::string key;
+        void* variant;
+    };
+    static constexpr std::size_t capacity_ = 32;  // variants, up to a megabyte each
+
+    // Call the next two with the lock held.
+    bool made_in(const void* machine, const Values& values) const noexcept {
+        const auto found = known_.find(machine);
+        if (found == known_.end()) return values.key.empty();
+        const auto& made = found->second.values;
+        return made && made->key == values.key && (made->entry == 0 || made->entry == values.entry);
+    }
+    std::vector<void*> take_all(const void* machine) {
+        std::vector<void*> variants;
+        idle_.remove_if([&](const Idle& each) {
+            if (each.machine == machine) variants.push_back(each.variant);
+            return each.machine == machine;
+        });
+        return variants;
+    }
+
+    os::ForkSafeMutex mutex_{os::Rank::machines};
+    std::unordered_map<const void*, Known> known_;
+    std::list<Idle> idle_;  // oldest first
+};
+
 struct Image {
     std::unique_ptr<const Facts> facts;
-    void (*tell_cannot_make)(unsigned, const char*) = nullptr;
     Table table;
 };
 
@@ -83,7 +208,7 @@ void* find_or_take(unsigned image, void* machine, const contexts::Context* conte
                        : thread.taken.emplace_back(
                              Taken{image, original, context == nullptr ? nullptr : context->shared_from_this()});
     if (taken.done) return taken.machine;
-    auto& [facts, tell_cannot_make, table] = images[image];
+    auto& [facts, table] = images[image];
     const std::int32_t level = facts->level(original);
     const Made made = table.learn(original, Made{.level = level});
     taken.kept = context == nullptr || !reads_are_watched(*context);
@@ -96,7 +221,7 @@ void* find_or_take(unsigned image, void* machine, const contexts::Context* conte
 
 void begin(unsigned image, const void* machine, const void* options) noexcept {
     if (thread.making) return;
-    auto& [facts, tell_cannot_make, table] = images[image];
+    auto& [facts, table] = images[image];
     const void* like = thread.copied;
     try {
         Made made;
@@ -111,7 +236,7 @@ void begin(unsigned image, const void* machine, const void* options) noexcept {
 }
 
 void give_back(const Taken& taken) noexcept {
-    auto& [facts, tell_cannot_make, table] = images[taken.image];
+    auto& [facts, table] = images[taken.image];
     if (taken.machine == taken.original) {
         if (taken.kept)
             table.settle(taken.original);
@@ -144,6 +269,25 @@ void end(unsigned image, const void* machine) noexcept {
     give_back_if([machine](const Taken& each) { return each.original == machine; });
 }
 
+// Returns the machine to work with in place of `machine` until the outermost run ends. Outside runs, returns `machine`.
+void* in_force(unsigned image, void* machine) noexcept {
+    auto& [facts, table] = images[image];
+    if (facts == nullptr || thread.runs[image] == 0 || thread.making) return machine;
+    const contexts::Context* context = scopes::current_context(image);
+    if (machine == thread.machine && context == thread.context) return thread.answer;
+    try {
+        void* answer = find_or_take(image, machine, context);
+        thread.machine = machine;
+        thread.context = context;
+        thread.answer = answer;
+        return answer;
+    } catch (const std::exception& error) {
+        contain::reporter.cannot_make_machine(image, error.what());
+        table.spoil(original_of(machine));
+        return machine;
+    }
+}
+
 void* begin_emission(unsigned image, void* machine) noexcept {
     void* emitting = in_force(image, machine);
     void* original = original_of(emitting);
@@ -161,28 +305,8 @@ void* emitting_for(void* machine) noexcept {
 
 }  // namespace
 
-void configure(unsigned image, LlvmCalls calls, void (*cannot_make)(unsigned, const char*)) {
-    auto checked = std::make_unique<const Facts>(std::move(calls));  // throws before anything has changed
-    images[image].tell_cannot_make = cannot_make;
-    images[image].facts = std::move(checked);
-}
-
-void* in_force(unsigned image, void* machine) noexcept {
-    auto& [facts, tell_cannot_make, table] = images[image];
-    if (facts == nullptr || thread.runs[image] == 0 || thread.making) return machine;
-    const contexts::Context* context = scopes::current_context(image);
-    if (machine == thread.machine && context == thread.context) return thread.answer;
-    try {
-        void* answer = find_or_take(image, machine, context);
-        thread.machine = machine;
-        thread.context = context;
-        thread.answer = answer;
-        return answer;
-    } catch (const std::exception& error) {
-        tell_cannot_make(image, error.what());
-        table.spoil(original_of(machine));
-        return machine;
-    }
+void configure(unsigned image, LlvmCalls calls) {
+    images[image].facts = std::make_unique<const Facts>(std::move(calls));
 }
 
 void begin_run(unsigned image) noexcept { ++thread.runs[image]; }

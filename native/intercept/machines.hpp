@@ -23,16 +23,13 @@ enum class Use : std::uint8_t {
                     // machine, even if a function works with another
 };
 
-// Call once for each image, before anything is redirected. `cannot_make` runs on the thread that runs LLVM and receives
-// the reason why there is no variant; it must not throw. Throws std::runtime_error if a check of the image fails.
-void configure(unsigned image, LlvmCalls calls, void (*cannot_make)(unsigned image, const char* why));
+// Call once for each image, before anything is redirected. Throws std::runtime_error if a check of the image fails.
+void configure(unsigned image, LlvmCalls calls);
 
 // The image's work on this thread, from the outermost intercepted call on. Runs nest. Variants are used inside runs
 // only.
 void begin_run(unsigned image) noexcept;
 void end_run(unsigned image) noexcept;
-// Returns the machine to work with in place of `machine` until the outermost run ends. Outside runs, returns `machine`.
-void* in_force(unsigned image, void* machine) noexcept;
 // Call before this thread leaves the context it reads in. If LLVM wrote to option values there, which making a variant
 // can do, the run's variants are not used again.
 void leave_context(unsigned image) noexcept;

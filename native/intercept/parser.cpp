@@ -11,9 +11,6 @@ namespace {
 
 views::PerImage<std::uintptr_t> parsers{};
 
-// How a thread waits until another one has parsed. Outlives every thread.
-auto& waiting = *new os::Waiting{[](const std::function<void()>& wait) { wait(); }, [] {}};
-
 thread_local views::PerImage<bool> parsing{};  // this thread is inside the parser, and holds the lock
 
 // Calls LLVM's own function, while no other thread does: the parser has process-wide state. The lock is by address, not
@@ -26,7 +23,7 @@ std::uint64_t parse(unsigned image, std::uintptr_t function, const std::uint64_t
         const os::Keys key;
         bool& here;
         Alone(std::uintptr_t address, bool& flag) : key{address}, here(flag) {
-            os::lock(key, waiting);
+            os::lock(key, {wait_for_parser, [] {}});
             here = true;
         }
         ~Alone() {
@@ -41,14 +38,12 @@ std::uint64_t parse(unsigned image, std::uintptr_t function, const std::uint64_t
 
 void use_parser(unsigned image, std::uintptr_t address) { parsers[image] = address; }
 
-void use_wait(Wait wait) { waiting.wait = wait; }
-
 bool before(unsigned image, Function function, std::uint64_t* arguments, const std::uint64_t* stack) {
     if (scopes::current_context(image) == nullptr) return false;
     std::uint64_t& result = arguments[intercept::result_index];
     if (function == Function::reset) {
         result = 0;
-        return reset(image) != Outcome::process;
+        return reset(image);
     }
     if (parsing[image]) return false;
     result = parse(image, parsers[image], arguments, stack);

@@ -14,10 +14,9 @@ enum class Function : std::uint8_t {
 
 // Call before `parse` is intercepted. `address`: where callers enter it.
 void use_parser(unsigned image, std::uintptr_t address);
-// Set how a thread waits until another one has parsed: by calling `wait`. The caller of the parser may hold what that
-// thread needs, such as the GIL.
-using Wait = void (*)(const std::function<void()>& wait);
-void use_wait(Wait wait);
+// How a thread waits until another one has parsed: by calling `wait`. The caller of the parser may hold what that
+// thread needs, such as the GIL. Set before anything is intercepted.
+inline void (*wait_for_parser)(const std::function<void()>& wait) = nullptr;
 
 // Runs before an intercepted function (intercept/interception.hpp). Returns whether the work is done, and the function
 // is not to run.

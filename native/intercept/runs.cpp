@@ -149,10 +149,6 @@ void end(Run& run) {
     }
 }
 
-std::uint64_t machine_in_force(unsigned image, std::uint64_t address) noexcept {
-    return reinterpret_cast<std::uint64_t>(machine::in_force(image, reinterpret_cast<void*>(address)));
-}
-
 bool works_outside(const RunState& now, unsigned image) noexcept {
     return std::any_of(now.steps.begin(), now.steps.end(),
                        [image](const Step& step) { return step.kind == Step::Kind::outside && step.image == image; });
@@ -197,7 +193,7 @@ bool begin_run(RunState& now, unsigned image, const void* llvm_context, Subject 
     try {
         permitted = add_attributes(run, kind, subject, machine);
     } catch (const std::exception& error) {
-        contain::report_failure(image, error.what());
+        contain::reporter.failed(image, error.what());
     }
     if (!permitted) {
         end(run);
@@ -236,12 +232,12 @@ bool begin_work(RunState& now, unsigned image, Subject kind, void* subject, void
 }
 
 // Making a data layout compiles nothing, so it needs no permission.
-void begin_machine(RunState& now, unsigned image, std::uint64_t& argument) {
+void begin_machine(RunState& now, unsigned image, std::uint8_t argument, std::uint64_t* arguments) {
     make_room(now);
     if (views::shows_globals(image)) begin_work_outside(now, image, true);
     now.steps.push_back({Step::Kind::machine, static_cast<std::uint8_t>(image)});
     machine::begin_run(image);
-    argument = machine_in_force(image, argument);
+    machine::before(image, machine::Use::work, argument, arguments);
 }
 
 std::uint64_t refuse(RunState& now, Skip skip, std::uint64_t* arguments) {
@@ -322,8 +318,7 @@ Early::Early(unsigned image, const void* llvm_context) {
 
 Early::~Early() { after(steps_); }
 
-std::uint64_t before(unsigned image, Work work, std::uint8_t argument, std::uint64_t* arguments) {
-    const auto [kind, skip] = work;
+std::uint64_t before(unsigned image, Subject kind, Skip skip, std::uint8_t argument, std::uint64_t* arguments) {
     auto* subject = reinterpret_cast<void*>(arguments[argument]);
     if (kind == Subject::llvm_context_that_ends) {
         unbind(image, subject);
@@ -340,7 +335,7 @@ std::uint64_t before(unsigned image, Work work, std::uint8_t argument, std::uint
         return 0;
     }
     if (kind == Subject::machine) {
-        begin_machine(now, image, arguments[argument]);
+        begin_machine(now, image, argument, arguments);
         return now.steps.size() - steps_before;
     }
     const std::uint64_t unfinished = std::exchange(now.unfinished, 0);
@@ -353,7 +348,7 @@ std::uint64_t before(unsigned image, Work work, std::uint8_t argument, std::uint
     void* machine = skip == Skip::fail_with_text ? reinterpret_cast<void*>(arguments[0]) : nullptr;
     if (!begin_work(now, image, kind, subject, machine)) return refuse(now, skip, arguments);
     // Emission sets the module's data layout from the machine before it requests passes.
-    if (skip == Skip::fail_with_text) arguments[0] = machine_in_force(image, arguments[0]);
+    if (skip == Skip::fail_with_text) machine::before(image, machine::Use::work, 0, arguments);
     return now.steps.size() - steps_before;
 }
 

@@ -34,18 +34,6 @@ enum class Skip : std::uint8_t {
     leave_unfinished,  // like return_zero; argument 0 is left without what the function would have made
 };
 
-// What an intercepted function works on, and how it is skipped.
-struct Work {
-    Subject subject;
-    Skip skip;
-};
-constexpr std::uint8_t pack(Work work) {
-    return static_cast<std::uint8_t>(static_cast<unsigned>(work.subject) | static_cast<unsigned>(work.skip) << 4);
-}
-constexpr Work unpack(std::uint8_t packed) {
-    return {static_cast<Subject>(packed & 0xF), static_cast<Skip>(packed >> 4)};
-}
-
 // Addresses of LLVM's C API in the image.
 struct LlvmCalls {
     void* (*module_context)(void* module);
@@ -125,7 +113,7 @@ private:
 };
 
 // Runs before and after an intercepted function (intercept/interception.hpp). `argument`: index of the subject.
-std::uint64_t before(unsigned image, Work work, std::uint8_t argument, std::uint64_t* arguments);
+std::uint64_t before(unsigned image, Subject kind, Skip skip, std::uint8_t argument, std::uint64_t* arguments);
 void after(std::uint64_t steps);
 
 }  // namespace optctx::bind

@@ -21,7 +21,12 @@ using contexts::Given;
 using image::RawStringRef;
 using values::Occurrence;
 
-Reporter reporter{};
+enum class Outcome : std::uint8_t {
+    process,    // LLVM's own function is to do the work, for the whole process
+    contained,  // the context shows the value
+    refused,    // LLVM's parser refused the value and said why; the context shows what it showed before
+    nothing,    // something went wrong, and nothing was set
+};
 
 std::string text_of(RawStringRef text) { return {text.data, text.size}; }
 
@@ -72,12 +77,8 @@ Outcome change_scope(unsigned image, const Change& change) noexcept {
     }
 }
 
-}  // namespace
-
-void report_to(const Reporter& given) { reporter = given; }
-
-void report_failure(unsigned image, const char* why) noexcept { reporter.failed(image, why); }
-
+// A value for the option at `option`, of LLVM's own objects. `value` with null data: a flag without a value. Must not
+// throw: frames of LLVM are below.
 Outcome give(unsigned image, std::uintptr_t option, RawStringRef name, RawStringRef value, bool multi) noexcept {
     return change_scope(image, [&](Activation& activation) {
         Occurrence given{text_of(name), std::nullopt};
@@ -86,22 +87,9 @@ Outcome give(unsigned image, std::uintptr_t option, RawStringRef name, RawString
     });
 }
 
-Outcome reset(unsigned image) noexcept {
-    return change_scope(image, [image](Activation& activation) {
-        show(activation, image, 0, activation.shown().with_registered_values(), Given{{}, true}, true);
-        return Outcome::contained;
-    });
-}
-
-namespace {
-
 using AddOccurrence = bool (*)(void*, unsigned, RawStringRef, RawStringRef, bool);
 
-struct Replaced {
-    AddOccurrence original;
-    Observer observer;
-};
-views::PerImage<Replaced> replaced{};
+views::PerImage<AddOccurrence> originals{};  // LLVM's own
 
 // Does LLVM's own work on an object of its own.
 bool give_process_wide(unsigned image, void* option, unsigned position, RawStringRef name, RawStringRef value,
@@ -109,7 +97,7 @@ bool give_process_wide(unsigned image, void* option, unsigned position, RawStrin
     os::ForkSafeLock storage;
     if (values::Space* space = values::space_of(image))
         storage = space->hold_for_parse(reinterpret_cast<std::uintptr_t>(option));
-    return replaced[image].original(option, position, name, value, multi);
+    return originals[image](option, position, name, value, multi);
 }
 
 // Has LLVM's signature, so the tables can point at it directly and no machine code is needed. LLVM passes nothing to it
@@ -121,7 +109,7 @@ bool add_occurrence(void* option, unsigned position, RawStringRef name, RawStrin
     if (outcome != Outcome::process) return outcome == Outcome::refused;
     const bool refused = give_process_wide(image, option, position, name, value, multi);
     values::follow_debugging(image);
-    replaced[image].observer(image, address, value, refused);
+    observer(image, address, value, refused);
     return refused;
 }
 
@@ -133,8 +121,16 @@ constexpr auto replacements = make_replacements(std::make_index_sequence<views::
 
 }  // namespace
 
-std::uintptr_t replace_add_occurrence(unsigned image, std::uintptr_t add_occurrence_at, Observer observer) {
-    replaced[image] = {reinterpret_cast<AddOccurrence>(add_occurrence_at), observer};
+bool reset(unsigned image) noexcept {
+    const Outcome outcome = change_scope(image, [image](Activation& activation) {
+        show(activation, image, 0, activation.shown().with_registered_values(), Given{{}, true}, true);
+        return Outcome::contained;
+    });
+    return outcome != Outcome::process;
+}
+
+std::uintptr_t replace_add_occurrence(unsigned image, std::uintptr_t add_occurrence_at) {
+    originals[image] = reinterpret_cast<AddOccurrence>(add_occurrence_at);
     return reinterpret_cast<std::uintptr_t>(replacements[image]);
 }
 

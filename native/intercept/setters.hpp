@@ -9,13 +9,6 @@
 
 namespace optctx::contain {
 
-enum class Outcome : std::uint8_t {
-    process,    // LLVM's own function is to do the work, for the whole process
-    contained,  // the context shows the value
-    refused,    // LLVM's parser refused the value and said why; the context shows what it showed before
-    nothing,    // something went wrong, and nothing was set
-};
-
 // What cannot be said where it happens, because LLVM is at work: told to the code that made it work. Called on that
 // thread; must not throw.
 struct Reporter {
@@ -27,24 +20,20 @@ struct Reporter {
     void (*contained)(unsigned image, std::uintptr_t option);
     // Something went wrong, such as memory running out: an option was not set, or LLVM works without part of a scope.
     void (*failed)(unsigned image, const char* why);
+    // There is no variant of a TargetMachine for the values in force (intercept/machines.hpp).
+    void (*cannot_make_machine)(unsigned image, const char* why);
 };
-void report_to(const Reporter& reporter);
-// Reports `failed` from another function of this folder that LLVM's frames are below.
-void report_failure(unsigned image, const char* why) noexcept;
+inline Reporter reporter{};  // set before anything is redirected
 
-// A value for the option at `option`, of LLVM's own objects. `value` with null data: a flag without a value. Must not
-// throw: frames of LLVM are below.
-Outcome give(unsigned image, std::uintptr_t option, image::RawStringRef name, image::RawStringRef value,
-             bool multi) noexcept;
-// All options return to their registered values.
-Outcome reset(unsigned image) noexcept;
+// All options return to their registered values in the scope of this thread. Returns false if it is in none.
+bool reset(unsigned image) noexcept;
 
 // An option was given a value for the whole process. `value` with null data: it was given as a flag. Called on the
-// thread that runs LLVM, after the parse. Must not throw.
-using Observer = void (*)(unsigned image, std::uintptr_t option, image::RawStringRef value, bool refused);
+// thread that runs LLVM, after the parse. Must not throw. Set before anything is redirected.
+inline void (*observer)(unsigned image, std::uintptr_t option, image::RawStringRef value, bool refused) = nullptr;
 
 // `add_occurrence` is the image's own bool Option::addOccurrence(unsigned, StringRef, StringRef, bool), which still
 // does the work outside contexts. Returns the replacement. Call before it is put into any virtual function table.
-std::uintptr_t replace_add_occurrence(unsigned image, std::uintptr_t add_occurrence, Observer observer);
+std::uintptr_t replace_add_occurrence(unsigned image, std::uintptr_t add_occurrence);
 
 }  // namespace optctx::contain

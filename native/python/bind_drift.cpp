@@ -110,15 +110,11 @@ std::vector<std::uintptr_t> native_stack() {
 }  // namespace
 
 void add_drift(nb::module_& m) {
-    m.def(
-        "replace_add_occurrence",
-        [](unsigned image, std::uintptr_t add_occurrence) {
-            return contain::replace_add_occurrence(views::checked_image(image), add_occurrence, &tell_watchers);
-        },
-        "image"_a, "add_occurrence"_a,
-        "Return the replacement for the image's `add_occurrence` in virtual function tables. Inside a context it "
-        "changes that context, elsewhere it calls LLVM's function and, while there are watchers, what was set as "
-        "`option_given`.");
+    contain::observer = &tell_watchers;
+    m.def("replace_add_occurrence", of_image(&contain::replace_add_occurrence), "image"_a, "add_occurrence"_a,
+          "Return the replacement for the image's `add_occurrence` in virtual function tables. Inside a context it "
+          "changes that context, elsewhere it calls LLVM's function and, while there are watchers, what was set as "
+          "`option_given`.");
     blocks::add_methods<watcher_block>(blocks::make_type(m, "WatcherBase", {}));
     m.def("add_watcher", &add_watcher, "image"_a, "watcher"_a, "tables"_a,
           "Add a watcher of an image. While there is one, `tables` lead to the result of "

@@ -8,12 +8,12 @@
 #include "python/bindings.hpp"
 #include "python/block.hpp"
 #include "python/bytes.hpp"
-#include "python/callbacks.hpp"
 
 #include <nanobind/stl/map.h>
 #include <nanobind/stl/variant.h>
 
 #include <algorithm>
+#include <bit>
 #include <map>
 #include <variant>
 
@@ -24,17 +24,18 @@ using intercept::Handler;
 using Asked = std::variant<std::pair<bind::Subject, bind::Skip>, machine::Use, contain::Function>;
 
 std::uint32_t pack(unsigned image, std::uint8_t argument, const Asked& asked) {
-    intercept::Interception which{static_cast<std::uint8_t>(views::checked_image(image)), Handler::run, argument, 0};
+    intercept::Interception which{static_cast<std::uint8_t>(views::checked_image(image)), Handler::run, argument, 0, 0};
     if (const auto* work = std::get_if<0>(&asked)) {
-        which.detail = bind::pack({work->first, work->second});
+        which.detail = static_cast<std::uint8_t>(work->first) & 0xF;
+        which.skip = static_cast<std::uint8_t>(work->second) & 0xF;
     } else if (const auto* use = std::get_if<machine::Use>(&asked)) {
         which.handler = Handler::machine;
-        which.detail = static_cast<std::uint8_t>(*use);
+        which.detail = static_cast<std::uint8_t>(*use) & 0xF;
     } else {
         which.handler = Handler::parser;
-        which.detail = static_cast<std::uint8_t>(std::get<contain::Function>(asked));
+        which.detail = static_cast<std::uint8_t>(std::get<contain::Function>(asked)) & 0xF;
     }
-    return intercept::pack(which);
+    return std::bit_cast<std::uint32_t>(which);
 }
 
 void make(patch::SharedPointers* self,
@@ -44,15 +45,10 @@ void make(patch::SharedPointers* self,
     new (self) patch::SharedPointers(std::move(converted));
 }
 
-void cannot_make(unsigned image, const char* why) {
-    callbacks::tell(callbacks::Callback::cannot_make_machine, [&] { return nb::make_tuple(image, why); });
-}
-
 void configure_machines(unsigned image, const std::map<std::string, std::uintptr_t>& calls,
                         std::vector<std::uintptr_t> makers, std::uintptr_t end) {
     std::ranges::sort(makers);
-    machine::configure(views::checked_image(image), {.calls = calls, .makers = std::move(makers), .end = end},
-                       cannot_make);
+    machine::configure(views::checked_image(image), {.calls = calls, .makers = std::move(makers), .end = end});
 }
 
 }  // namespace

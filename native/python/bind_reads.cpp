@@ -36,7 +36,7 @@ void leave_recording(nb::handle self, bool) {
     } catch (const contexts::ScopeError& error) {
         blocks::raise(blocks::call_method(self, "_cannot_stop", error.what()));
     }
-    blocks::call_method(self, "_finish");
+    blocks::call_method(log, "_end");
 }
 
 constexpr blocks::Kind recording_block{&enter_recording, &leave_recording};

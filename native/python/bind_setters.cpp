@@ -15,20 +15,16 @@ using callbacks::Callback;
 
 namespace {
 
-// Tells Python what a scope did not contain. `address`: of the option, or 0 for a reset.
-template <Callback which>
-void tell(unsigned image, std::uintptr_t address) noexcept {
-    callbacks::tell(which, [&] { return nb::make_tuple(image, address); });
+// Tells Python what a scope did not contain, by the address of the option, or 0 for a reset; or why something failed.
+template <Callback which, class What>
+void tell(unsigned image, What what) noexcept {
+    callbacks::tell(which, [&] { return nb::make_tuple(image, what); });
 }
 
 // Tells Python whose context contained a value.
 void tell_contained(unsigned image, std::uintptr_t address) noexcept {
     callbacks::tell(Callback::contained,
                     [&] { return nb::make_tuple(image, address, object_or_none(scopes::seen(image).owner)); });
-}
-
-void tell_failed(unsigned image, const char* why) noexcept {
-    callbacks::tell(Callback::failed, [&] { return nb::make_tuple(image, why); });
 }
 
 // (name, text or None) of each occurrence, and the storage that holds the result.
@@ -75,9 +71,9 @@ nb::object given_inside(unsigned image, nb::handle owner) {
 void add_setters(nb::module_& m) {
     m.def("use_parser", of_image(&contain::use_parser), "image"_a, "address"_a,
           "Set where LLVM's parser of command lines is, before it is intercepted.");
-    contain::use_wait(&wait_without_any_gil);
-    contain::report_to(
-        {&tell<Callback::not_contained>, &tell<Callback::ends_with_call>, &tell_contained, &tell_failed});
+    contain::wait_for_parser = &wait_without_any_gil;
+    contain::reporter = {&tell<Callback::not_contained>, &tell<Callback::ends_with_call>, &tell_contained,
+                         &tell<Callback::failed>, &tell<Callback::cannot_make_machine>};
     m.def("overrides_of", &overrides_of, "context"_a,
           "Return [(slot, (occurrences, setting))] of what a context sets.");
     m.def(

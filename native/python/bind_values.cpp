@@ -25,8 +25,7 @@ values::Setting merge(const std::vector<SharedSetting>& settings) {
 
 // `reporting`: slots of (stream, fatal error handler, its argument). `functions`: (bytes of the stream's virtual
 // functions, index of write_impl).
-values::Space* make_space(unsigned image, std::vector<values::Region> regions,
-                          const std::vector<std::uint32_t>& set_default, std::uintptr_t add_occurrence,
+values::Space* make_space(unsigned image, std::vector<values::Region> regions, std::uintptr_t add_occurrence,
                           const std::array<std::uint32_t, 3>& reporting, std::pair<std::size_t, std::size_t> functions,
                           const arch::Readers& readers) {
     const auto [stream, handler, data] = reporting;
@@ -34,8 +33,7 @@ values::Space* make_space(unsigned image, std::vector<values::Region> regions,
     std::size_t reach = sizeof(void*);
     for (const values::Region& region : regions) reach = std::max(reach, region.size);
     auto layout = std::make_shared<const views::Layout>(regions.size(), readers.all, reach);
-    auto space = std::make_unique<values::Space>(image, std::move(regions), set_default, add_occurrence, slots,
-                                                 std::move(layout));
+    auto space = std::make_unique<values::Space>(image, std::move(regions), add_occurrence, slots, std::move(layout));
     contexts::plan_copies(*space);
     return space.release();
 }
@@ -77,22 +75,10 @@ void add_values(nb::module_& m) {
         .value("libstdcxx", values::Abi::libstdcxx)
         .value("libcxx", values::Abi::libcxx);
     nb::class_<values::Region>(m, "Region", "A piece of LLVM's static storage that is redirected as a whole.")
-        .def(
-            "__init__",
-            [](values::Region* self, std::uintptr_t live, std::size_t size, values::Role role, values::Kind kind,
-               values::Ownership ownership, values::Abi abi, bool scoped, bool written, bool escapes) {
-                new (self) values::Region{.live = live,
-                                          .size = size,
-                                          .role = role,
-                                          .kind = kind,
-                                          .ownership = ownership,
-                                          .abi = abi,
-                                          .scoped = scoped,
-                                          .written = written,
-                                          .escapes = escapes};
-            },
-            "live"_a, "size"_a, "role"_a, "kind"_a = values::Kind::other, "ownership"_a = values::Ownership::none,
-            "abi"_a = values::Abi::libstdcxx, "scoped"_a = false, "written"_a = false, "escapes"_a = false)
+        .def(nb::init<std::uintptr_t, std::size_t, values::Role, values::Kind, values::Ownership, values::Abi, bool,
+                      bool, bool>(),
+             "live"_a, "size"_a, "role"_a, "kind"_a = values::Kind::other, "ownership"_a = values::Ownership::none,
+             "abi"_a = values::Abi::libstdcxx, "scoped"_a = false, "written"_a = false, "escapes"_a = false)
         .def_ro("live", &values::Region::live)
         .def_ro("size", &values::Region::size)
         .def_ro("role", &values::Region::role)
@@ -105,6 +91,7 @@ void add_values(nb::module_& m) {
         .def_rw("escapes", &values::Region::escapes)
         .def_rw("shared", &values::Region::shared)
         .def_rw("has_default", &values::Region::has_default)
+        .def_rw("set_default", &values::Region::set_default)
         .def(
             "set_initial",
             [](values::Region& r, std::size_t at, const nb::bytes& bytes) {
@@ -125,18 +112,21 @@ void add_values(nb::module_& m) {
     m.def("thread_offset", of_image(&views::thread_offset), "image"_a);
     // Python code catches these and raises classes of its own with the same text.
     nb::exception<values::ParseError>(m, "ParseError", PyExc_ValueError);
-    nb::class_<values::Patch>(m, "Patch", "The storage of one region in a setting.")
-        .def_ro("slot", &values::Patch::slot)
-        .def_prop_ro("address",
-                     [](const values::Patch& p) { return reinterpret_cast<std::uintptr_t>(p.block->address()); });
     nb::class_<SharedSetting>(m, "Setting", "The storage that gives options their values.")
-        .def("__len__", [](const SharedSetting& s) { return s.patches->size(); })
-        .def_prop_ro("patches", [](const SharedSetting& s) { return *s.patches; })
+        .def_prop_ro(
+            "addresses",
+            [](const SharedSetting& s) {
+                nb::dict found;
+                for (const values::Patch& patch : *s.patches)
+                    found[nb::int_(patch.slot)] = reinterpret_cast<std::uintptr_t>(patch.block->address());
+                return found;
+            },
+            nb::sig("def addresses(self) -> dict[int, int]"), "Where the storage of each slot is.")
         .def("is_same", [](const SharedSetting& a, const SharedSetting& b) { return a.patches == b.patches; });
     nb::class_<values::Space>(m, "Space", "The regions of one image and their registered values.")
         .def_static(
-            "make", &make_space, "image"_a, "regions"_a, "set_default"_a, "add_occurrence"_a, "reporting"_a,
-            "stream_functions"_a, "readers"_a, nb::rv_policy::reference,
+            "make", &make_space, "image"_a, "regions"_a, "add_occurrence"_a, "reporting"_a, "stream_functions"_a,
+            "readers"_a, nb::rv_policy::reference,
             "Make a space for an image whose reads go through views. It is never freed: threads inside contexts and "
             "LLVM itself may hold addresses. `reporting`: slots of the objects through which LLVM reports; "
             "`stream_functions`: (bytes of the stream's virtual functions, index of write_impl).")
@@ -163,10 +153,7 @@ void add_values(nb::module_& m) {
         .def("drift", [](values::Space& s) { return SharedSetting{s.drift()}; });
     nb::class_<views::Reads>(m, "Reads", "Which readers have read.")
         .def_static(
-            "make", [](const values::Space& s) { return std::make_shared<views::Reads>(s.layout()->readers().size()); },
-            "space"_a)
-        .def_static(
-            "inherit",
+            "make",
             [](const values::Space& s, std::shared_ptr<views::Reads> from, const std::vector<std::uint32_t>& hidden) {
                 const auto& readers = s.layout()->readers();
                 std::vector<bool> hides;
@@ -174,8 +161,8 @@ void add_values(nb::module_& m) {
                     hides.push_back(std::find(hidden.begin(), hidden.end(), reader.slot) != hidden.end());
                 return std::make_shared<views::Reads>(std::move(from), std::move(hides));
             },
-            "space"_a, "outer"_a, "hidden"_a,
-            "Make marks that also mark in `outer`, except readers of the slots in `hidden`.");
+            "space"_a, "outer"_a.none(), "hidden"_a,
+            "Make marks that also mark in `outer`, if given, except readers of the slots in `hidden`.");
     nb::class_<contexts::Context>(m, "Context", "A full set of option values.")
         .def_static(
             "make",
@@ -186,14 +173,6 @@ void add_values(nb::module_& m) {
             "space"_a, "base"_a, "overrides"_a, "reads"_a.none() = nb::none(),
             "Make a context: the registered values, then `base`, then `overrides`.")
         .def_prop_ro("changed", &contexts::Context::changed, "Slots whose regions differ from what was registered.")
-        .def_prop_ro(
-            "overridden",
-            [](const contexts::Context& c) {
-                std::vector<std::uint32_t> slots;
-                for (const values::Patch& patch : c.overrides()) slots.push_back(patch.slot);
-                return slots;
-            },
-            "Slots of the overrides.")
         .def(
             "text", [](const contexts::Context& c, std::uint32_t slot) { return to_bytes(c.text(slot)); }, "slot"_a,
             "Return the text that LLVM parsed into the value, equal for equal occurrences; empty if it is not known.")

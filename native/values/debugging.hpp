@@ -33,8 +33,6 @@ public:
     };
     // Must live until the process ends.
     Debugging(unsigned image, const Places& places);
-    Debugging(const Debugging&) = delete;
-    Debugging& operator=(const Debugging&) = delete;
 
     std::uint32_t flag_slot() const noexcept { return places_.flag_slot; }
     std::uint32_t debug_only_slot() const noexcept { return places_.debug_only_slot; }

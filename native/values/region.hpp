@@ -51,6 +51,7 @@ struct Pointer {
     std::size_t offset;
 };
 
+// The first nine members are what Python makes one of, in this order (python/bind_values.cpp).
 struct Region {
     std::uintptr_t live;  // address in the image
     std::size_t size;     // bytes
@@ -58,13 +59,14 @@ struct Region {
     Kind kind = Kind::other;
     Ownership ownership = Ownership::none;
     Abi abi = Abi::libstdcxx;             // of what is owned
-    std::uint32_t variable = no_slot;     // of an option with external storage: the slot of its variable
-    std::size_t value_offset = 0;         // of an option: offset of its value, or of its cl::location
     bool scoped = false;                  // a context has storage of its own; otherwise it shows LLVM's global
     bool written = false;                 // LLVM may write it: every activation gets a fresh copy
     bool escapes = false;                 // LLVM takes its address: copies must never be freed
+    std::uint32_t variable = no_slot;     // of an option with external storage: the slot of its variable
+    std::size_t value_offset = 0;         // of an option: offset of its value, or of its cl::location
     bool shared = false;                  // every thread keeps reading LLVM's own storage (values/debugging.hpp)
     bool has_default = false;             // Option::setDefault restores the registered value
+    std::uint32_t set_default = 0;        // index of Option::setDefault among the option's virtual functions
     std::size_t initial_at = 0;           // of state: in a context, from this offset on ...
     std::vector<std::uint8_t> initial{};  // ... these bytes replace LLVM's current ones
     std::vector<Pointer> pointers{};      // of state: pointers to options, redirected to this thread's copies

@@ -3,6 +3,8 @@
 #include "image/layouts.hpp"
 #include "values/strings.hpp"
 
+#include <algorithm>
+#include <array>
 #include <atomic>
 #include <cstring>
 #include <string_view>
@@ -117,64 +119,37 @@ std::size_t plain_size(const Region& region) {
     }
 }
 
-// The addresses of its own storage that an option holds, relocated to a copy of it. Examines only words that LLVM
+// Relocate the addresses of its own storage that an option holds, in a copy of it. Examines only words that LLVM
 // declares as pointers: a number may equal such an address by chance, and so may the bytes that malloc left in the
 // padding after a bool, in an option on the heap.
-class OwnAddresses {
-public:
-    OwnAddresses(const Region& region, const void* from, void* to)
-        : region_(region), origin_(reinterpret_cast<std::uintptr_t>(from)), copy_(static_cast<std::uint8_t*>(to)) {}
-
-    void move() const {
-        // Inline elements of the categories and the subcommands. This range holds no numbers except the vectors' sizes.
-        for (std::size_t at = offsetof(RawOption, categories); at < region_.value_offset; at += word)
-            if (target(at) < region_.value_offset) move(at);
-        move_callback();
-        switch (region_.kind) {
-            case Kind::enumeration:
-            case Kind::list:
-            case Kind::bits:
-            case Kind::other:
-                move_parser(region_.value_offset + word);
-                return;
-            default:
-                return;  // a parser without state
-        }
-    }
-
-private:
-    static constexpr std::size_t word = sizeof(std::uintptr_t);
-
-    std::uintptr_t target(std::size_t at) const { return load_word(copy_ + at) - origin_; }
-
-    void move(std::size_t at) const {
-        const std::uintptr_t moved = reinterpret_cast<std::uintptr_t>(copy_) + target(at);
-        std::memcpy(copy_ + at, &moved, sizeof moved);
-    }
-
+void relocate_own_addresses(const Region& region, const void* from, void* to) {
+    constexpr std::size_t word = sizeof(std::uintptr_t);
+    auto* const copy = static_cast<std::uint8_t*>(to);
+    const auto target = [&](std::size_t at) { return load_word(copy + at) - reinterpret_cast<std::uintptr_t>(from); };
+    const auto move = [&](std::size_t at) {
+        const std::uintptr_t moved = reinterpret_cast<std::uintptr_t>(copy) + target(at);
+        std::memcpy(copy + at, &moved, sizeof moved);
+    };
+    // Inline elements of the categories and the subcommands. This range holds no numbers except the vectors' sizes.
+    for (std::size_t at = offsetof(RawOption, categories); at < region.value_offset; at += word)
+        if (target(at) < region.value_offset) move(at);
     // A callback of libc++'s, the last member, holds a callable that leads to itself.
-    void move_callback() const {
-        constexpr std::size_t leads = offsetof(RawLibcxxFunction, callable);
-        if (region_.size < region_.value_offset + sizeof(RawLibcxxFunction)) return;
-        const std::size_t begin = region_.size - sizeof(RawLibcxxFunction);
-        if (target(begin + leads) == begin) move(begin + leads);
+    if (region.size >= region.value_offset + sizeof(RawLibcxxFunction)) {
+        const std::size_t begin = region.size - sizeof(RawLibcxxFunction);
+        const std::size_t leads = begin + offsetof(RawLibcxxFunction, callable);
+        if (target(leads) == begin) move(leads);
     }
-
+    constexpr std::array with_parser_state{Kind::enumeration, Kind::list, Kind::bits, Kind::other};
+    if (std::ranges::find(with_parser_state, region.kind) == with_parser_state.end()) return;
     // llvm::cl::generic_parser_base holds the option that owns it, followed by the inline elements of a SmallVector if
     // there are at most eight values.
-    void move_parser(std::size_t from) const {
-        for (std::size_t at = from; at + 2 * word <= region_.size; at += word) {
-            if (target(at) != 0) continue;
-            move(at);
-            if (target(at + word) == at + word + sizeof(RawVector)) move(at + word);
-            return;
-        }
+    for (std::size_t at = region.value_offset + word; at + 2 * word <= region.size; at += word) {
+        if (target(at) != 0) continue;
+        move(at);
+        if (target(at + word) == at + word + sizeof(RawVector)) move(at + word);
+        return;
     }
-
-    const Region& region_;
-    std::uintptr_t origin_;
-    std::uint8_t* copy_;
-};
+}
 
 }  // namespace
 
@@ -214,7 +189,7 @@ const std::uint8_t* value_of(const Region& region, const void* object) {
 
 void copy_object(const Region& region, const void* from, void* to) {
     std::memcpy(to, from, region.size);
-    if (region.role == Role::option) OwnAddresses(region, from, to).move();
+    if (region.role == Role::option) relocate_own_addresses(region, from, to);
     if (region.kind != Kind::long_string) return;
     const auto relocate = [&](std::size_t at) {
         String string(Abi::libstdcxx, static_cast<std::uint8_t*>(to) + at);
@@ -348,15 +323,11 @@ void clear_occurrences(void* option) {
     raw->position = 0;
 }
 
-bool same_occurrences(const void* a, const void* b) {
-    const auto* left = static_cast<const RawOption*>(a);
-    const auto* right = static_cast<const RawOption*>(b);
-    return left->occurrences == right->occurrences && left->position == right->position;
-}
-
 bool same_state(const Region& region, const void* a, const void* b) {
     if (region.role == Role::option) {
-        if (!same_occurrences(a, b)) return false;
+        const auto* one = static_cast<const RawOption*>(a);
+        const auto* other = static_cast<const RawOption*>(b);
+        if (one->occurrences != other->occurrences || one->position != other->position) return false;
         if (region.variable != no_slot) return true;  // the variable holds its value
     }
     const std::uint8_t* left = value_of(region, a);

@@ -74,8 +74,6 @@ void release_value(const Region& region, void* object);
 void clear_value(const Region& region, void* object);
 // Reset the option to "never occurred".
 void clear_occurrences(void* option);
-// Return whether both options occurred the same number of times, and last at the same position.
-bool same_occurrences(const void* a, const void* b);
 // Return whether both objects hold the same value, occurrence count and position.
 bool same_state(const Region& region, const void* a, const void* b);
 // Append a text that is equal for objects with equal state, and only for those.

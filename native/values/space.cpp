@@ -14,25 +14,19 @@ namespace {
 using image::RawOption;
 using image::RawStringRef;
 
-void call_set_default(void* option, std::uint32_t index) {
-    using SetDefault = void (*)(void*);
-    reinterpret_cast<SetDefault>(const_cast<void*>(static_cast<RawOption*>(option)->vtable[index]))(option);
-}
-
 views::PerImage<std::atomic<Space*>> spaces{};
 
 }  // namespace
 
 Space* space_of(unsigned image) noexcept { return spaces[image].load(std::memory_order_acquire); }
 
-Space::Space(unsigned image, std::vector<Region> regions, const std::vector<std::uint32_t>& set_default_index,
-             std::uintptr_t add_occurrence, const Reporting& reporting, std::shared_ptr<const views::Layout> layout)
+Space::Space(unsigned image, std::vector<Region> regions, std::uintptr_t add_occurrence, const Reporting& reporting,
+             std::shared_ptr<const views::Layout> layout)
     : image_(views::checked_image(image)),
       regions_(std::move(regions)),
       add_occurrence_(add_occurrence),
       layout_(std::move(layout)),
       tap_(image, layout_, reporting) {
-    if (set_default_index.size() != regions_.size()) throw std::runtime_error("one setDefault index for each region");
     for (std::uint32_t slot = 0; slot < regions_.size(); ++slot) {
         const Region& region = regions_[slot];
         defaults_.push_back(reinterpret_cast<void*>(region.live));
@@ -42,7 +36,7 @@ Space::Space(unsigned image, std::vector<Region> regions, const std::vector<std:
     by_address_ = options_;
     std::ranges::sort(by_address_, {}, [this](std::uint32_t slot) { return regions_[slot].live; });
     layout_->spread(views::identity_view(image_));
-    build_defaults(set_default_index);
+    build_defaults();
     last_view_ = defaults_;
     last_drift_ = std::make_shared<const Setting>();
     spaces[image_].store(this, std::memory_order_release);
@@ -78,7 +72,7 @@ void Space::copy_state(std::uint32_t slot) {
     default_blocks_.push_back(std::move(block));
 }
 
-void Space::build_defaults(const std::vector<std::uint32_t>& set_default_index) {
+void Space::build_defaults() {
     for (const std::uint32_t slot : options_) {
         const Region& region = regions_[slot];
         const Setting copy = clone_process_wide(slot);
@@ -90,7 +84,9 @@ void Space::build_defaults(const std::vector<std::uint32_t>& set_default_index) 
         clear_occurrences(object);
         if (!region.has_default) continue;
         empty(copy);
-        call_set_default(object, set_default_index[slot]);
+        using SetDefault = void (*)(void*);
+        const void* set_default = static_cast<RawOption*>(object)->vtable[region.set_default];
+        reinterpret_cast<SetDefault>(const_cast<void*>(set_default))(object);
     }
     for (std::uint32_t slot = 0; slot < regions_.size(); ++slot)
         if (regions_[slot].role == Role::state) copy_state(slot);
@@ -193,16 +189,13 @@ bool Space::add_occurrence(void* option, unsigned position, const Occurrence& va
 }
 
 void Space::give_occurrences(void* option, const std::vector<Occurrence>& values, unsigned before) {
-    const Listening listening(tap_);
+    tap_.open();
+    const std::unique_ptr<Tap, void (*)(Tap*)> listening(&tap_, [](Tap* tap) { tap->close(); });
     unsigned position = before + 1;
     for (const Occurrence& value : values) {
-        try {
-            const bool refused = add_occurrence(option, position++, value);
-            // Some parsers only print a message (x86-align-branch). A value with a message is refused, too.
-            if (refused || !listening.text().empty()) throw ParseError(listening.text());
-        } catch (const FatalError& fatal) {
-            throw FatalParseError(fatal.what());
-        }
+        const bool refused = add_occurrence(option, position++, value);
+        // Some parsers only print a message (x86-align-branch). A value with a message is refused, too.
+        if (refused || !tap_.text().empty()) throw ParseError(tap_.text());
     }
 }
 

@@ -13,22 +13,12 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <stdexcept>
 #include <string>
 #include <tuple>
 #include <utility>
 #include <vector>
 
 namespace optctx::values {
-
-// LLVM's parser refused a value; what() is LLVM's message.
-struct ParseError : std::runtime_error {
-    using std::runtime_error::runtime_error;
-};
-// Where there is no optctx, this value ends the process.
-struct FatalParseError : ParseError {
-    using ParseError::ParseError;
-};
 
 struct Patch {
     std::uint32_t slot;
@@ -40,10 +30,8 @@ using Setting = std::vector<Patch>;
 class Space {
 public:
     // `add_occurrence`: LLVM's Option::addOccurrence(unsigned, StringRef, StringRef, bool).
-    Space(unsigned image, std::vector<Region> regions, const std::vector<std::uint32_t>& set_default_index,
-          std::uintptr_t add_occurrence, const Reporting& reporting, std::shared_ptr<const views::Layout> layout);
-    Space(const Space&) = delete;
-    Space& operator=(const Space&) = delete;
+    Space(unsigned image, std::vector<Region> regions, std::uintptr_t add_occurrence, const Reporting& reporting,
+          std::shared_ptr<const views::Layout> layout);
 
     unsigned image() const noexcept { return image_; }
     const std::vector<Region>& regions() const noexcept { return regions_; }
@@ -78,7 +66,7 @@ public:
 
 private:
     void copy_state(std::uint32_t slot);
-    void build_defaults(const std::vector<std::uint32_t>& set_default_index);
+    void build_defaults();
     Setting clone_process_wide(std::uint32_t slot) const;
     void empty(const Setting& copy) const;
     void keep_what_stays(const Setting& setting);

@@ -10,7 +10,7 @@ using image::RawOstream;
 
 // LLVM is built without exceptions but with unwind tables: the exception passes through its frames and runs nothing
 // there.
-[[noreturn]] void throw_fatal(void*, const char* reason, bool) { throw FatalError(reason); }
+[[noreturn]] void throw_fatal(void*, const char* reason, bool) { throw FatalParseError(reason); }
 
 void write(RawOstream* stream, const char* bytes, std::size_t count) {
     static_cast<std::string*>(reinterpret_cast<void**>(stream)[-1])->append(bytes, count);

@@ -15,9 +15,13 @@
 
 namespace optctx::values {
 
-// Thrown in place of llvm::report_fatal_error terminating the process. It unwinds through LLVM's frames.
-struct FatalError : std::runtime_error {
+// LLVM's parser refused a value; what() is LLVM's message.
+struct ParseError : std::runtime_error {
     using std::runtime_error::runtime_error;
+};
+// Thrown in place of llvm::report_fatal_error terminating the process. It unwinds through LLVM's frames.
+struct FatalParseError : ParseError {
+    using ParseError::ParseError;
 };
 
 // What LLVM reports through: the slots of the stream behind llvm::errs(), of the fatal error handler, a
@@ -39,12 +43,14 @@ public:
     Tap(const Tap&) = delete;
     Tap& operator=(const Tap&) = delete;
 
-private:
-    friend class Listening;
-    static constexpr std::size_t first = 2;  // aligned to 16 bytes, as LLVM's own is; the text is before it
+    // Until `close`, keeps what this thread writes to llvm::errs(), and a fatal error on this thread throws
+    // FatalParseError. Other threads are not affected.
     void open();
     void close() noexcept { views::set_current_view(image_, previous_); }
     std::string text() const { return text_ + std::string(stream()->begin, stream()->cursor); }
+
+private:
+    static constexpr std::size_t first = 2;  // aligned to 16 bytes, as LLVM's own is; the text is before it
     void make_view();
     void make_functions(const void* live);
     void begin_stream(const void* live);
@@ -61,20 +67,6 @@ private:
     std::string text_;
     std::vector<void*> view_;
     views::View previous_ = nullptr;
-};
-
-// While it lives, it keeps what this thread writes to llvm::errs(), and a fatal error on this thread throws FatalError.
-// Other threads are not affected.
-class Listening {
-public:
-    explicit Listening(Tap& tap) : tap_(tap) { tap_.open(); }
-    Listening(const Listening&) = delete;
-    Listening& operator=(const Listening&) = delete;
-    ~Listening() { tap_.close(); }
-    std::string text() const { return tap_.text(); }
-
-private:
-    Tap& tap_;
 };
 
 }  // namespace optctx::values

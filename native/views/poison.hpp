@@ -34,8 +34,6 @@ public:
     // Throws UnwatchedError if this thread blocks SIGSEGV, or if a handler of other code precedes this one.
     PoisonHandler();
     void check() const;
-    PoisonHandler(const PoisonHandler&) = delete;
-    PoisonHandler& operator=(const PoisonHandler&) = delete;
 
 private:
     os::FirstHandler first_;

@@ -18,9 +18,6 @@ public:
     Reads(std::shared_ptr<Reads> from, std::vector<bool> hides)
         : marks_(hides.size()), from_(std::move(from)), hides_(std::move(hides)) {}
 
-    Reads(const Reads&) = delete;
-    Reads& operator=(const Reads&) = delete;
-
     bool has(std::size_t reader) const noexcept { return marks_[reader].load(std::memory_order_relaxed) != 0; }
     // True if marking this reader would change nothing.
     bool knows(std::size_t reader) const noexcept {

@@ -111,7 +111,6 @@ class Engine:
         self.space = Space.make(
             self.index,
             self.plan.regions,
-            self.plan.set_default,
             self.survey.functions.add_occurrence,
             (slots[0], slots[1], slots[2]),
             self.survey.stream_table,
@@ -166,7 +165,7 @@ class Engine:
         """Yield each option that is not as it was registered, and where a drift of the space has it: the
         addresses of the Option and of its value, good as long as the drift lives.
         """
-        addresses = {patch.slot: patch.address for patch in drift.patches}
+        addresses = drift.addresses
         for slot, address in addresses.items():
             option = self.plan.owners.get(slot)
             if option is not None and option.slot == slot:

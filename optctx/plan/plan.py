@@ -35,7 +35,6 @@ class Plan:
         self.references = references
         self.printing = printing
         self.regions: list[Region] = []
-        self.set_default: list[int] = []
         self.slots: dict[int, int] = {}
         self.readers: Readers  # once the slots are given
         self.owners: dict[int, RegisteredOption] = {}
@@ -50,10 +49,9 @@ class Plan:
         """Return whether it can be known if LLVM reads the option: those that print it reads everywhere."""
         return self.printing is None or option not in self.printing.options
 
-    def add(self, region: Region, set_default: int = 0) -> int:
+    def add(self, region: Region) -> int:
         """Give the region a slot."""
         self.regions.append(region)
-        self.set_default.append(set_default)
         slot = self.slots[region.live] = len(self.regions) - 1
         return slot
 
@@ -182,6 +180,7 @@ def _give_slots(plan: Plan, uses: Mapping[int, Uses], led_to: Container[int], ab
         region = _region(uses, led_to, option, option.address, size, _OPTION, abi)
         region.value_offset = option.value_offset
         region.has_default = option.type.kind != _OTHER
+        region.set_default = option.set_default_index
         if plan.printing is not None and option is plan.printing.debug_only:
             types = plan.printing.types  # where LLVM puts what it is given
             region.escapes = True
@@ -194,7 +193,7 @@ def _give_slots(plan: Plan, uses: Mapping[int, Uses], led_to: Container[int], ab
             region.variable = option.value_slot = plan.add(variable)
             region.escapes = variable.escapes = region.escapes or variable.escapes
             region.ownership = _NOTHING_OWNED
-        option.slot = plan.add(region, option.set_default_index)
+        option.slot = plan.add(region)
         if option.value_slot is None:
             option.value_slot = option.slot
         plan.owners[option.slot] = plan.owners[option.value_slot] = option

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from optctx._native import Context, Kind, Recorder, demangle
+from optctx._native import Context, Kind, Recorder, demangle, overrides_of
 from optctx.engine.engine import Engine
 from optctx.errors import OptctxError, ScopeError
 from optctx.image.options import RegisteredOption
@@ -87,6 +87,7 @@ class Log:
         self._reads: Mapping[str, Read] | None = None  # once the block has ended, and they were asked for
 
     def _end(self) -> None:
+        """Called by `Recording.__exit__`, after the recording has stopped."""
         try:
             self._ended = self._scopes()
         except OptctxError as error:  # raised when the log is used; the block may have failed already
@@ -207,7 +208,7 @@ class Log:
 
     def _overridden(self, context: Context) -> list[RegisteredOption]:
         plan = self._engine.plan
-        options = [plan.owners[slot] for slot in context.overridden if slot in plan.owners]
+        options = [plan.owners[slot] for slot, _ in overrides_of(context)]
         return [option for option in options if plan.sees_reads(option)]
 
     def _scopes(self) -> list[Scope]:

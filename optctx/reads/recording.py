@@ -53,10 +53,6 @@ class Recording(RecordingBase):
     def _cannot_stop(self, why: str) -> ScopeError:
         return ScopeError(f"cannot end the recording: {why}")
 
-    def _finish(self) -> None:
-        """End the log. Called by `__exit__`, after the recording has stopped."""
-        self.log._end()
-
 
 def record(image: Image | None = None) -> Recording:
     """Record every option that LLVM reads on this thread inside the block, with its values and the functions.

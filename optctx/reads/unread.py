@@ -67,14 +67,14 @@ def marks(engine: Engine, mode: UnreadMode, parent: Layers | None, own: Iterable
         return None
     readers_of(engine)  # prepares the engine to mark reads
     if inherited is None:
-        return Reads.make(engine.space)
+        return Reads.make(engine.space, None, ())
     options = [override.option for override in own]
     hidden = [slot for option in options for slot in option.slots]
     names = {option.name for option in options}
     for slot, served in engine.plan.served.items():  # storage through which only overridden options are read
         if served and all(engine.resolve(option).name in names for option in served):
             hidden.append(slot)
-    return Reads.inherit(engine.space, inherited, hidden)
+    return Reads.make(engine.space, inherited, hidden)
 
 
 def judge(context: HasLayers, failed: bool) -> None:

@@ -58,8 +58,7 @@ class Override(NamedTuple):
         """Return what LLVM parsed from the text, or the text itself if the type has no readable form."""
         if self.option.type.kind == Kind.other:
             return list(self.texts) if len(self.texts) > 1 else self.texts[-1]
-        addresses = {patch.slot: patch.address for patch in self.setting.patches}
-        return read_value(self.option, self.option.value_in(addresses.__getitem__))
+        return read_value(self.option, self.option.value_in(self.setting.addresses.__getitem__))
 
     def args(self) -> list[str]:
         """Write the override as command-line arguments."""

@@ -59,7 +59,7 @@ def decided(engine: Engine) -> dict[str, Any]:
             (at(region.live), *(getattr(region, name) for name in _REGION)) for region in plan.regions
         ],
         "slots": [(at(address), slot) for address, slot in plan.slots.items()],
-        "set_default": plan.set_default,
+        "set_default": [region.set_default for region in plan.regions],
         "served": {slot: [option.names for option in served] for slot, served in plan.served.items()},
         "unavailable": {name: why.replace(engine.image.path, "") for name, why in plan.unavailable.items()},
         "sites": [
