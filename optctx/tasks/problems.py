@@ -12,7 +12,7 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
-from typing import Any, NamedTuple, NoReturn, TypeAlias
+from typing import Any, TypeAlias
 
 from optctx._native import report_unraisable
 from optctx.engine.attach import engine_of
@@ -20,16 +20,9 @@ from optctx.engine.host import host_of
 from optctx.errors import level_outside
 
 
-class Place(NamedTuple):
-    """Where a warning belongs, as `warnings.warn_explicit` takes it."""
-
-    filename: str
-    lineno: int
-    module: str
-    registry: dict[Any, Any]
-
-
-_Problem: TypeAlias = "tuple[BaseException, Place | None]"
+# Where a warning belongs, as `warnings.warn_explicit` takes it: (file, line, module, registry).
+_Place: TypeAlias = tuple[str, int, str, dict[Any, Any]]
+_Problem: TypeAlias = tuple[BaseException, _Place | None]
 
 
 class _Problems(threading.local):
@@ -41,14 +34,14 @@ class _Problems(threading.local):
 _problems = _Problems()
 
 
-def place_of(frame: FrameType) -> Place:
+def place_of(frame: FrameType) -> _Place:
     """Return the place of a frame, as `warnings.warn` finds it."""
     names = frame.f_globals
     registry = names.setdefault("__warningregistry__", {})
-    return Place(frame.f_code.co_filename, frame.f_lineno, names.get("__name__", "<string>"), registry)
+    return frame.f_code.co_filename, frame.f_lineno, names.get("__name__", "<string>"), registry
 
 
-def tell(problem: BaseException, place: Place | None = None) -> None:
+def tell(problem: BaseException, place: _Place | None = None) -> None:
     """Leave a problem, or what a signal handler raised inside LLVM, to the enclosing call on this thread.
 
     `place`: where a warning belongs, if not where that call is made.
@@ -95,7 +88,7 @@ def _is_warning(found: _Problem) -> bool:
     return isinstance(found[0], Warning)
 
 
-def _issue(problem: BaseException, place: Place | None, stacklevel: int) -> None:
+def _issue(problem: BaseException, place: _Place | None, stacklevel: int) -> None:
     assert isinstance(problem, Warning)
     try:
         if place is None:
@@ -104,12 +97,6 @@ def _issue(problem: BaseException, place: Place | None, stacklevel: int) -> None
             warnings.warn_explicit(problem, type(problem), *place)
     finally:  # as above, where warnings are errors
         del problem
-
-
-def raise_forbidden() -> NoReturn:
-    """Raise why a call has not run LLVM at all."""
-    raise_problems()
-    raise AssertionError("the reason was left")
 
 
 def forget_problems() -> None:

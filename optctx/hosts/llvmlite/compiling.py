@@ -30,7 +30,7 @@ from optctx.image.facts.fact import Fact
 from optctx.image.facts.mangled_names import COMPILING, INSTRUCTION_COUNT, MODULE_CONTEXT
 from optctx.image.loaded import Image
 from optctx.pipelines import pipeline_text
-from optctx.tasks.problems import forget_problems, raise_forbidden, raise_problems
+from optctx.tasks.problems import forget_problems, raise_problems
 from optctx.values.foreign import pass_names
 
 if TYPE_CHECKING:
@@ -193,9 +193,8 @@ def run_passes(
     _check_sound(module_at)
     forget_problems()
     ran = _native.run_passes(*_alone(module_at), module_at, machine_at, setter_addresses(settings), text)
-    if ran is None:
-        raise_forbidden()
     raise_problems()
+    assert ran is not None  # else the reason was left
     error, errors = ran
     if error is not None:
         said = clipped(error.decode(errors="replace"))
@@ -243,9 +242,8 @@ def emit(module: ModuleRef, target_machine: TargetMachine, *, as_object: bool, c
         _check_sound(module_at)
     forget_problems()
     emitted = _native.emit(*_alone(module_at), module_at, machine_at, as_object)
-    if emitted is None:
-        raise_forbidden()
     raise_problems(stacklevel=4)
+    assert emitted is not None  # else the reason was left
     code, message, errors = emitted
     _raise_errors(errors)
     if code is None:
