@@ -22,7 +22,7 @@ from typing import Any, Final, NamedTuple
 from optctx._native import Subject, values_here
 from optctx.engine.attach import made
 from optctx.hosts.llvmlite.ffi_calls import function
-from optctx.hosts.llvmlite.tuning_options import Settings, apply_settings, settings_at
+from optctx.hosts.llvmlite.tuning_options import Settings, apply_settings, settings_of
 
 # What tells apart the values that a thread reads; None: those of the process.
 Values = bytes | None
@@ -119,7 +119,7 @@ def _recipe_of(argument: Any) -> _Recipe | None:
 def _keep(argument: Any, kind: Argument | None, recipe: _Recipe) -> Any:
     """Return what stands for an argument in a recipe. A target machine is not kept alive."""
     if kind is Argument.TUNING:
-        return _Tuning(settings_at(argument))
+        return _Tuning(settings_of(argument))
     if kind is Argument.MACHINE and hasattr(argument, "closed"):
         return weakref.ref(argument)
     if kind is Argument.MACHINE and argument is not None:
