@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, Union, cast
+from typing import TYPE_CHECKING, Literal, Union
 
 from optctx import _native
 from optctx.engine.attach import attach, is_default
@@ -10,6 +10,7 @@ from optctx.engine.engine import Engine
 from optctx.errors import OptionTypeError, ScopeError, shown
 from optctx.image.loaded import Image
 from optctx.tasks.scopes import entered
+from optctx.travelling.bindings import seen_by
 from optctx.values.layers import Layers, set_inside
 
 if TYPE_CHECKING:
@@ -40,10 +41,10 @@ def layers_of_base(engine: Engine, base: Base) -> Layers:
     Raises OptionTypeError if `base` is not a Base, and ScopeError for "inherit" as `check_in_line` does.
     """
     if isinstance(base, str) and base == "inherit":
-        context = seen_in_python(engine, "inherit from the current context")
+        context = entered(engine, "inherit from the current context")
         if (scope := thread_scope(engine)) is not None:
             return Layers.of_thread(engine, scope)
-        return Layers.outside(engine) if context is None else context._layers
+        return Layers.outside(engine) if context is None else seen_by(engine, context)
     if isinstance(base, str) and base == "defaults":
         return Layers.registered(engine)
     layers = _layers_in(base)
@@ -61,15 +62,6 @@ def thread_scope(engine: Engine) -> _native.Context | None:
     return _native.thread_scope(engine.index) if _native.in_line() else None
 
 
-def seen_in_python(engine: Engine, what: str) -> OptionContext | None:
-    """Return the innermost context of this task, as code inside sees it (`_as_seen`). None outside any.
-
-    A scope of C++ code can hide it (`thread_scope`). Raises ScopeError as `check_in_line` does.
-    """
-    context = cast("OptionContext | None", entered(engine, what))
-    return None if context is None else _as_seen(context)
-
-
 def seen_inside(context: OptionContext) -> OptionContext:
     """Return a context as code inside sees it. Raises ScopeError as `OptionContext.with_sets` does."""
     engine = context._layers.engine
@@ -79,10 +71,10 @@ def seen_inside(context: OptionContext) -> OptionContext:
             f"cannot ask what was set inside {shown(context)}: it is not the innermost context that this "
             "thread is inside; ask inside its block"
         )
-    return _as_seen(context)
+    return as_seen(context)
 
 
-def _as_seen(context: OptionContext) -> OptionContext:
+def as_seen(context: OptionContext) -> OptionContext:
     """Return a context, on a thread inside it, or a new one if code inside has used LLVM's setters."""
     found = set_inside(context, context._layers)
     if found is None:

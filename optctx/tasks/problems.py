@@ -19,7 +19,6 @@ from optctx.engine.attach import engine_of
 from optctx.engine.host import host_of
 from optctx.errors import level_outside
 
-
 # Where a warning belongs, as `warnings.warn_explicit` takes it: (file, line, module, registry).
 _Place: TypeAlias = tuple[str, int, str, dict[Any, Any]]
 _Problem: TypeAlias = tuple[BaseException, _Place | None]

@@ -6,6 +6,7 @@ from typing import Literal, TypeAlias, cast, get_args
 
 from optctx import _native
 from optctx.engine.attach import made
+from optctx.engine.engine import Engine
 from optctx.engine.host import host_of
 from optctx.errors import (
     ContextMismatchError,
@@ -77,24 +78,26 @@ def unbind(llvm_context: object, image: Image | None = None) -> None:
     judge(context, failed=False)
 
 
-def seen_by(owner: Owner) -> Layers:
+def seen_by(engine: Engine, owner: Owner | None) -> Layers:
     """Return the layers of an owner as this thread sees them inside, with what was set there.
 
-    Reads of what is made on top of them count for the owner.
+    Reads of what is made on top of them count for the owner. None: this thread is in no scope of Python's.
     """
+    if owner is None:
+        return Layers.without_owner(engine)
     layers = owner if isinstance(owner, Layers) else owner._layers
     found = set_inside(owner, layers)
     if found is None:
         return layers
     seen, new = found
-    seen.make_native(marks(layers.engine, "ignore", layers, new))
+    seen.make_native(marks(engine, "ignore", layers, new))
     return seen
 
 
 def _may_run(owner: HasLayers, inside: Owner | None, is_error: bool) -> bool:
     """Judge, on the thread that runs LLVM `inside` a context, whether a module bound to `owner` may run."""
     there = owner._layers
-    here = Layers.without_owner(there.engine) if inside is None else seen_by(inside)
+    here = seen_by(there.engine, inside)
     if there == here:
         return True
     words = [

@@ -80,7 +80,7 @@ def _run_here(engine: Engine, kind: Subject, call: Any, arguments: tuple[Any, ..
 
 
 def _mismatch(engine: Engine, what: str, reason: str, owner: Owner | None) -> ContextMismatchError:
-    layers = Layers.without_owner(engine) if owner is None else seen_by(owner)
+    layers = seen_by(engine, owner)
     names = layers.differing(Layers.outside(engine))
     shown = f"{owner or layers!r} ({first_few(names)})"
     where = f"inside {shown}" if names else "outside any scope"
