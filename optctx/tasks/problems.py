@@ -67,11 +67,17 @@ def raising_problems() -> Iterator[None]:
         raise
     finally:
         _problems.calls -= 1
-    raise_problems(level_outside("contextlib") + 1)
+    raise_problems("contextlib")
 
 
-def raise_problems(stacklevel: int = 3) -> None:
-    """Issue this thread's warnings, raise its first error, and forget both."""
+def raise_problems(*between: str) -> None:
+    """Issue this thread's warnings, raise its first error, and forget both.
+
+    `between`: packages that may lie between the program, whose warnings they are, and optctx.
+    """
+    if not _problems.found:
+        return
+    stacklevel = level_outside(*between)
     found, _problems.found = _problems.found, []
     problem: BaseException | None = None
     try:
@@ -101,8 +107,3 @@ def _issue(problem: BaseException, place: _Place | None, stacklevel: int) -> Non
 def forget_problems() -> None:
     """Forget, as a call begins, the problems of an earlier call that an exception interrupted."""
     _problems.found.clear()
-
-
-def anything_left() -> bool:
-    """Tell whether `raise_problems` has anything to do on this thread."""
-    return bool(_problems.found)

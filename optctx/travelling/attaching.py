@@ -10,7 +10,6 @@ import sys
 import threading
 from collections.abc import Iterable
 from functools import cache
-from types import FrameType
 from typing import TYPE_CHECKING, Literal, get_args
 
 from optctx import _native
@@ -23,6 +22,7 @@ from optctx.errors import (
     OutsideScopeWarning,
     ScopeError,
     UnsupportedImageError,
+    level_outside,
     shown,
 )
 from optctx.image.loaded import Image
@@ -100,7 +100,7 @@ def detach(image: Image | None = None) -> None:
 
 Outside = Literal["allow", "warn", "error", "defaults"]
 
-_BETWEEN = frozenset({"optctx", "contextlib", "functools"})  # beside the packages of the host
+_BETWEEN = frozenset({"contextlib", "functools"})  # beside the packages of the host
 
 
 def _check(name: str, given: object, choices: tuple[str, ...]) -> None:
@@ -142,9 +142,9 @@ def _registered(engine: Engine) -> Layers:
 def _may_run_outside(image: int, is_error: bool) -> bool:
     """Report, on the thread that runs LLVM, that it compiles outside every scope. Return whether it may."""
     between = _BETWEEN | host_of(engine_of(image).image).between
-    caller = _caller(sys._getframe(1), between)
+    caller = sys._getframe(level_outside(*between) - 1)
     who, place = "LLVM", None
-    if caller is not None:
+    if caller is not sys._getframe():  # else this thread has no other one
         who = f"{caller.f_code.co_name} ({caller.f_code.co_filename}:{caller.f_lineno})"
         place = place_of(caller)
     what = f"{who} compiles outside every scope"
@@ -168,13 +168,6 @@ def compiles_outside(engine: Engine) -> None:
     if rule in (_native.Outside.warn, _native.Outside.error):
         _may_run_outside(engine.index, rule == _native.Outside.error)
         raise_problems()
-
-
-def _caller(frame: FrameType | None, between: frozenset[str]) -> FrameType | None:
-    """Return the frame, from here outwards, that is of no package `between`; None in a thread without one."""
-    while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] in between:
-        frame = frame.f_back
-    return frame
 
 
 def _of_pools() -> str:

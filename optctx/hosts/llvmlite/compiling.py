@@ -242,7 +242,7 @@ def emit(module: ModuleRef, target_machine: TargetMachine, *, as_object: bool, c
         _check_sound(module_at)
     forget_problems()
     emitted = _native.emit(*_alone(module_at), module_at, machine_at, as_object)
-    raise_problems(stacklevel=4)
+    raise_problems()
     assert emitted is not None  # else the reason was left
     code, message, errors = emitted
     _raise_errors(errors)

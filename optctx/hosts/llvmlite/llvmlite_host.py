@@ -15,12 +15,12 @@ from typing import Any
 
 from optctx._native import loaded_libraries
 from optctx.engine.host import DefaultHost
-from optctx.errors import UnsupportedImageError, level_outside
+from optctx.errors import UnsupportedImageError
 from optctx.hosts.llvmlite.ffi_calls import binding, function_names, llvmlite_lock
 from optctx.hosts.llvmlite.objects import llvm_context_address, module_address
 from optctx.image.facts.interceptions import Interception
 from optctx.image.loaded import Image, open_image
-from optctx.tasks.problems import anything_left, raise_problems
+from optctx.tasks.problems import raise_problems
 
 # Its functions that emit, compile, make a data layout, or set options: those that run LLVM, beside managers.
 _RUNS_LLVM = (
@@ -91,8 +91,7 @@ def _library_path() -> str:
 
 def _returns(result: Any, *_: object) -> Any:
     """Raise the problems that LLVM's work has left, as a call that has run LLVM returns."""
-    if anything_left():
-        raise_problems(level_outside(LLVMLITE.package) + 1)
+    raise_problems(LLVMLITE.package)
     return result
 
 

@@ -15,7 +15,7 @@ from optctx import _native
 from optctx._native import Subject
 from optctx.engine.attach import made
 from optctx.engine.engine import Engine
-from optctx.errors import ContextMismatchError, level_outside
+from optctx.errors import ContextMismatchError
 from optctx.hosts.llvmlite import recipes
 from optctx.hosts.llvmlite.ffi_calls import address_of, function_names, watch
 from optctx.hosts.llvmlite.recipes import CHANGES, MAKES, RUNS_MANAGER
@@ -54,7 +54,7 @@ def _run(kind: Subject, call: Any, arguments: tuple[Any, ...]) -> Any:
     subject = address_of(arguments[1])
     result = _native.run_early(engine.index, subject, kind, _run_here, engine, kind, call, arguments)
     if result is None:  # refused
-        raise_problems(level_outside("llvmlite") + 1)
+        raise_problems("llvmlite")
     return result
 
 
