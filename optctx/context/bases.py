@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal, Union
 
 from optctx import _native
-from optctx.engine.attach import attach, is_default
+from optctx.engine.attach import attach
 from optctx.engine.engine import Engine
 from optctx.errors import OptionTypeError, ScopeError, shown
 from optctx.image.loaded import Image
@@ -19,27 +19,22 @@ if TYPE_CHECKING:
 Base = Union[Literal["inherit", "defaults"], "OptionContext"]
 
 
-def engine_for(base: Base, image: Image | None) -> Engine:
-    """Return the attached engine that a new context is for: of the image, that of its base, or llvmlite's.
+def layers_of_base(base: Base, image: Image | None) -> Layers:
+    """Return the layers that a new context starts from, of an LLVM that is attached.
 
-    Raises OptionTypeError if the base is for another LLVM than the image.
+    That is the LLVM of the image, that of the base, or llvmlite's. Raises OptionTypeError if `base` is not a
+    Base, or for another LLVM than the image, and ScopeError for "inherit" as `check_in_line` does.
     """
-    own = _layers_in(base)
-    if own is None:
-        return attach(image)
-    if image is not None and attach(image) is not own.engine:
-        raise OptionTypeError(
-            f"a context for the LLVM of {image.path} cannot have the base {shown(base)}, which is for that "
-            f"of {own.engine.image.path}; give a base of the same LLVM, or none"
-        )
-    return attach(None if is_default(own.engine) else own.engine.image)
-
-
-def layers_of_base(engine: Engine, base: Base) -> Layers:
-    """Return the layers that a new context starts from.
-
-    Raises OptionTypeError if `base` is not a Base, and ScopeError for "inherit" as `check_in_line` does.
-    """
+    if isinstance(base, _native.ScopeBase):
+        layers = base._layers
+        if image is not None and attach(image) is not layers.engine:
+            raise OptionTypeError(
+                f"a context for the LLVM of {image.path} cannot have the base {shown(base)}, which is for "
+                f"that of {layers.engine.image.path}; give a base of the same LLVM, or none"
+            )
+        attach(layers.engine.image)  # another thread may have detached
+        return layers
+    engine = attach(image)
     if isinstance(base, str) and base == "inherit":
         context = entered(engine, "inherit from the current context")
         if (scope := thread_scope(engine)) is not None:
@@ -47,14 +42,7 @@ def layers_of_base(engine: Engine, base: Base) -> Layers:
         return Layers.outside(engine) if context is None else seen_by(engine, context)
     if isinstance(base, str) and base == "defaults":
         return Layers.registered(engine)
-    layers = _layers_in(base)
-    if layers is None:
-        raise OptionTypeError(f'base is "inherit", "defaults" or an OptionContext, found {shown(base)}')
-    return layers
-
-
-def _layers_in(base: Base) -> Layers | None:
-    return base._layers if isinstance(base, _native.ScopeBase) else None
+    raise OptionTypeError(f'base is "inherit", "defaults" or an OptionContext, found {shown(base)}')
 
 
 def thread_scope(engine: Engine) -> _native.Context | None:
