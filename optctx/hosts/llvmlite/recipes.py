@@ -211,16 +211,15 @@ class Repeating:
 
 
 class Argument(Enum):
-    """What an argument of such a function is."""
+    """What an argument of such a function is, if not a number, a text or a module."""
 
-    PLAIN = "a number, a text, a module"
     MADE = "another object that was made by such calls"
     TUNING = "a PipelineTuningOptions"
     MACHINE = "a target machine, or null"
 
 
 class Made(NamedTuple):
-    """A function that makes an object: what ends the object, and the arguments."""
+    """A function that makes an object: what ends the object, and the first arguments."""
 
     disposer: str
     arguments: tuple[Argument, ...] = ()
@@ -228,7 +227,7 @@ class Made(NamedTuple):
 
 _END_MODULE_MANAGER = "LLVMPY_DisposeNewModulePassManger"  # the library's own spelling
 _END_FUNCTION_MANAGER = "LLVMPY_DisposeNewFunctionPassManger"
-_BUILT = (Argument.MADE, Argument.PLAIN)
+_BUILT = (Argument.MADE,)
 
 MAKES: Final = {
     "LLVMPY_CreatePipelineTuningOptions": Made("LLVMPY_DisposePipelineTuningOptions"),
