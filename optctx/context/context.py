@@ -19,9 +19,9 @@ from optctx.context.inputs import (
 )
 from optctx.engine.attach import attach, attached, is_default
 from optctx.engine.engine import Engine
-from optctx.errors import OptionTypeError, shown
+from optctx.errors import OptionTypeError, check_choice, shown
 from optctx.image.loaded import Image
-from optctx.reads.unread import UnreadMode, check_mode, marks
+from optctx.reads.unread import UnreadMode, marks
 from optctx.tasks.scopes import follow_tasks
 from optctx.travelling.bindings import OnMismatch, bind
 from optctx.travelling.option_files import read_options, write_options
@@ -100,7 +100,7 @@ class OptionContext(_native.ScopeBase, Mapping[str, Value]):
         new: Iterable[Override] | None = None,
     ) -> None:
         """Fill a new object with layers. Reads count for `parent` too, but not of `new` (None: all own)."""
-        check_mode(unread)
+        check_choice("unread", unread, UnreadMode)
         reads = marks(layers.engine, unread, parent, layers.own.values() if new is None else new)
         native = layers.make_native(reads)
         if not self._give(native, unread != "ignore"):

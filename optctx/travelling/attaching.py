@@ -10,20 +10,19 @@ import sys
 import threading
 from collections.abc import Iterable
 from functools import cache
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING, Literal
 
 from optctx import _native
 from optctx.engine import attach as engine_attach
 from optctx.engine.attach import engine_of
 from optctx.engine.host import host_of
 from optctx.errors import (
-    OptionTypeError,
     OutsideScopeError,
     OutsideScopeWarning,
     ScopeError,
     UnsupportedImageError,
+    check_choice,
     level_outside,
-    shown,
 )
 from optctx.image.loaded import Image
 from optctx.tasks.problems import place_of, raise_problems, tell
@@ -72,8 +71,10 @@ def attach(
         ScopeError: `outside` is to change while compilations run outside every scope. No setting was changed.
         OptionTypeError, UnknownOptionError: An argument is wrong.
     """
-    _check("attributes", attributes, get_args(Attributes))
-    _check("outside", outside, get_args(Outside))
+    if attributes is not None:
+        check_choice("attributes", attributes, Attributes)
+    if outside is not None:
+        check_choice("outside", outside, Outside)
     engine = engine_attach.attach(image)
     policy = new_policy(engine, attributes, trust)
     if outside is not None:
@@ -101,13 +102,6 @@ def detach(image: Image | None = None) -> None:
 Outside = Literal["allow", "warn", "error", "defaults"]
 
 _BETWEEN = frozenset({"contextlib", "functools"})  # beside the packages of the host
-
-
-def _check(name: str, given: object, choices: tuple[str, ...]) -> None:
-    """Raise OptionTypeError for an argument that is none of the choices, nor None."""
-    if given not in (None, *choices):  # it may have no hash
-        *others, last = (f'"{choice}"' for choice in choices)
-        raise OptionTypeError(f"{name} is {', '.join(others)} or {last}, found {shown(given)}")
 
 
 def _set_outside(engine: Engine, outside: Outside) -> None:
