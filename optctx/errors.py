@@ -6,7 +6,7 @@ Nothing here prints, exits or changes state; an error raised by optctx leaves ev
 from __future__ import annotations
 
 import sys
-from typing import Any
+from typing import Any, get_args
 
 from optctx.wording import printable
 
@@ -165,6 +165,14 @@ def clipped(words: str) -> str:
     """Put what LLVM or another library says on one line, for a message: drop the middle of a long text."""
     words, half = printable(words), _MOST_SAID // 2
     return words if len(words) <= _MOST_SAID else f"{words[:half]}...{words[-half:]}"
+
+
+def check_choice(what: str, given: object, kind: Any) -> None:
+    """Raise OptionTypeError for a value that is none of the literals of a type."""
+    choices = get_args(kind)
+    if not isinstance(given, str) or given not in choices:
+        *others, last = (f'"{choice}"' for choice in choices)
+        raise OptionTypeError(f"{what} is {', '.join(others)} or {last}, found {shown(given)}")
 
 
 def llvms_reason(said: str) -> str:

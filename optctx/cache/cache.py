@@ -151,8 +151,10 @@ class CompileCache:
                 return unpack_result(entry, time.perf_counter() - started)
         self._count(hit=False)
         # Compile inside a scope, so process-wide changes by other threads have no effect.
-        result, names = context.run(_compile_and_tell, engine, job, given)
+        with context, record() as log:
+            result = _compile(job, given)
         _checked(result)
+        names = sorted(log.names)  # of the options that it may have read
         key = situation.key(under, names)
         # Keep it unless a file, or an option that cannot be scoped, was changed during the compilation.
         if Situation(engine, context._native).key(input_key(engine, job), names) == key:
@@ -189,13 +191,6 @@ def _checked(result: Result) -> Result:
     if result.error is not None:
         raise OptctxError(result.error)
     return result
-
-
-def _compile_and_tell(engine: Engine, job: Job, given: ModuleRef | None) -> tuple[Result, list[str]]:
-    """Compile; return the result, and the names of the options that it may have read."""
-    with record() as log:
-        result = _compile(job, given)
-    return result, sorted(log.names)
 
 
 def _source(module: ModuleRef | str | bytes) -> str | bytes:

@@ -57,11 +57,10 @@ class Situation:
     """The options of a context that are not as registered, and the contents of files that they name."""
 
     def __init__(self, engine: Engine, context: Context) -> None:
-        self._states = {}
-        self._files = {}
+        self._changed = {}
         for name, option in changed_options(engine, context).items():
-            self._states[name] = text_under(context, option)
-            self._files[name] = [(path, _content(path)) for path in _paths(value_under(context, option))]
+            files = [(path, _content(path)) for path in _paths(value_under(context, option))]
+            self._changed[name] = text_under(context, option), files
 
     def key(self, under: str, read: Collection[str]) -> str:
         """Return the key of a compilation of the input with key `under` that reads the options `read`.
@@ -70,9 +69,9 @@ class Situation:
         key.
         """
         # The build id, which is in the input key, stands for options that are as registered.
-        changed = sorted(self._states.keys() & set(read))
-        states = [(name, self._states[name]) for name in changed]
-        files = [self._files[name] for name in changed]
+        changed = sorted(self._changed.keys() & set(read))
+        states = [(name, self._changed[name][0]) for name in changed]
+        files = [self._changed[name][1] for name in changed]
         return digest([under, "\n".join(read), states, files])
 
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, Union, cast
+from typing import TYPE_CHECKING, Literal, Union
 
 from optctx import _native
-from optctx.engine.attach import attach, is_default
+from optctx.engine.attach import attach
 from optctx.engine.engine import Engine
 from optctx.errors import OptionTypeError, ScopeError, shown
 from optctx.image.loaded import Image
 from optctx.tasks.scopes import entered
+from optctx.travelling.bindings import seen_by
 from optctx.values.layers import Layers, set_inside
 
 if TYPE_CHECKING:
@@ -18,56 +19,35 @@ if TYPE_CHECKING:
 Base = Union[Literal["inherit", "defaults"], "OptionContext"]
 
 
-def engine_for(base: Base, image: Image | None) -> Engine:
-    """Return the attached engine that a new context is for: of the image, that of its base, or llvmlite's.
+def layers_of_base(base: Base, image: Image | None) -> Layers:
+    """Return the layers that a new context starts from, of an LLVM that is attached.
 
-    Raises OptionTypeError if the base is for another LLVM than the image.
+    That is the LLVM of the image, that of the base, or llvmlite's. Raises OptionTypeError if `base` is not a
+    Base, or for another LLVM than the image, and ScopeError for "inherit" as `check_in_line` does.
     """
-    own = _layers_in(base)
-    if own is None:
-        return attach(image)
-    if image is not None and attach(image) is not own.engine:
-        raise OptionTypeError(
-            f"a context for the LLVM of {image.path} cannot have the base {shown(base)}, which is for that "
-            f"of {own.engine.image.path}; give a base of the same LLVM, or none"
-        )
-    return attach(None if is_default(own.engine) else own.engine.image)
-
-
-def layers_of_base(engine: Engine, base: Base) -> Layers:
-    """Return the layers that a new context starts from.
-
-    Raises OptionTypeError if `base` is not a Base, and ScopeError for "inherit" as `check_in_line` does.
-    """
+    if isinstance(base, _native.ScopeBase):
+        layers = base._layers
+        if image is not None and attach(image) is not layers.engine:
+            raise OptionTypeError(
+                f"a context for the LLVM of {image.path} cannot have the base {shown(base)}, which is for "
+                f"that of {layers.engine.image.path}; give a base of the same LLVM, or none"
+            )
+        attach(layers.engine.image)  # another thread may have detached
+        return layers
+    engine = attach(image)
     if isinstance(base, str) and base == "inherit":
-        context = seen_in_python(engine, "inherit from the current context")
+        context = entered(engine, "inherit from the current context")
         if (scope := thread_scope(engine)) is not None:
             return Layers.of_thread(engine, scope)
-        return Layers.outside(engine) if context is None else context._layers
+        return Layers.outside(engine) if context is None else seen_by(engine, context)
     if isinstance(base, str) and base == "defaults":
         return Layers.registered(engine)
-    layers = _layers_in(base)
-    if layers is None:
-        raise OptionTypeError(f'base is "inherit", "defaults" or an OptionContext, found {shown(base)}')
-    return layers
-
-
-def _layers_in(base: Base) -> Layers | None:
-    return base._layers if isinstance(base, _native.ScopeBase) else None
+    raise OptionTypeError(f'base is "inherit", "defaults" or an OptionContext, found {shown(base)}')
 
 
 def thread_scope(engine: Engine) -> _native.Context | None:
     """Return the context of this thread's scope of C++ code, if it hides the one that the task is in."""
     return _native.thread_scope(engine.index) if _native.in_line() else None
-
-
-def seen_in_python(engine: Engine, what: str) -> OptionContext | None:
-    """Return the innermost context of this task, as code inside sees it (`_as_seen`). None outside any.
-
-    A scope of C++ code can hide it (`thread_scope`). Raises ScopeError as `check_in_line` does.
-    """
-    context = cast("OptionContext | None", entered(engine, what))
-    return None if context is None else _as_seen(context)
 
 
 def seen_inside(context: OptionContext) -> OptionContext:
@@ -79,10 +59,10 @@ def seen_inside(context: OptionContext) -> OptionContext:
             f"cannot ask what was set inside {shown(context)}: it is not the innermost context that this "
             "thread is inside; ask inside its block"
         )
-    return _as_seen(context)
+    return as_seen(context)
 
 
-def _as_seen(context: OptionContext) -> OptionContext:
+def as_seen(context: OptionContext) -> OptionContext:
     """Return a context, on a thread inside it, or a new one if code inside has used LLVM's setters."""
     found = set_inside(context, context._layers)
     if found is None:

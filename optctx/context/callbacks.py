@@ -8,29 +8,13 @@ did not contain.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from optctx import _native
 from optctx.engine.attach import attach, engine_of
 from optctx.engine.host import host_of
-from optctx.errors import (
-    ContainmentWarning,
-    OptctxError,
-    shown,
-)
+from optctx.errors import ContainmentWarning, OptctxError
 from optctx.reads.unread import judge
 from optctx.tasks.problems import tell_of
 from optctx.tasks.scopes import cannot_enter, cannot_leave, check_in_line
-
-if TYPE_CHECKING:
-    from optctx.context.context import OptionContext
-
-
-def _check_in_line(context: OptionContext | None, verb: str) -> None:
-    check_in_line(verb if context is None else f"{verb} {shown(context)}")
-
-
-# LLVM's own setters
 
 
 def _not_contained(image: int, address: int) -> None:
@@ -92,7 +76,7 @@ def _failed(image: int, why: str) -> None:
 
 _native.set_callbacks(
     attach=lambda index: attach(engine_of(index).image),  # from which another thread has detached since
-    check_in_line=_check_in_line,
+    check_in_line=check_in_line,
     cannot_enter=cannot_enter,
     cannot_leave=cannot_leave,
     judge=judge,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, overload
 
 from optctx import _native
 from optctx.context import callbacks  # noqa: F401  native code calls them
-from optctx.context.bases import Base, engine_for, layers_of_base, seen_inside
+from optctx.context.bases import Base, layers_of_base, seen_inside
 from optctx.context.inputs import (
     check_lookup,
     decorated,
@@ -19,9 +19,9 @@ from optctx.context.inputs import (
 )
 from optctx.engine.attach import attach, attached, is_default
 from optctx.engine.engine import Engine
-from optctx.errors import OptionTypeError, shown
+from optctx.errors import OptionTypeError, check_choice, shown
 from optctx.image.loaded import Image
-from optctx.reads.unread import UnreadMode, check_mode, marks
+from optctx.reads.unread import UnreadMode, marks
 from optctx.tasks.scopes import follow_tasks
 from optctx.travelling.bindings import OnMismatch, bind
 from optctx.travelling.option_files import read_options, write_options
@@ -88,9 +88,8 @@ class OptionContext(_native.ScopeBase, Mapping[str, Value]):
         image: Image | None = None,
         **named: object,
     ) -> None:
-        engine = engine_for(base, image)
-        made = _overrides(engine, overrides, named)
-        inherited = layers_of_base(engine, base)
+        inherited = layers_of_base(base, image)
+        made = _overrides(inherited.engine, overrides, named)
         self._fill(inherited.on_top(made), inherited, unread)
 
     def _fill(
@@ -101,7 +100,7 @@ class OptionContext(_native.ScopeBase, Mapping[str, Value]):
         new: Iterable[Override] | None = None,
     ) -> None:
         """Fill a new object with layers. Reads count for `parent` too, but not of `new` (None: all own)."""
-        check_mode(unread)
+        check_choice("unread", unread, UnreadMode)
         reads = marks(layers.engine, unread, parent, layers.own.values() if new is None else new)
         native = layers.make_native(reads)
         if not self._give(native, unread != "ignore"):
@@ -130,7 +129,8 @@ class OptionContext(_native.ScopeBase, Mapping[str, Value]):
         `-name`. `trust`: what the arguments may set, as in `from_module`, if they come from an untrusted
         source; None accepts every option. Raises as the constructor does, and UntrustedOptionError.
         """
-        engine = engine_for(base, image)
+        inherited = layers_of_base(base, image)
+        engine = inherited.engine
         if trust is None:
             parsed = parse_args(engine, args)
             made = [make_override(engine, name, texts) for name, texts in parsed.items()]
@@ -138,7 +138,6 @@ class OptionContext(_native.ScopeBase, Mapping[str, Value]):
             judge = trusting(engine, trust)
             parsed = parse_args(engine, args, judge.check)
             made = [trusted_override(engine, *each, judge) for each in parsed.items()]
-        inherited = layers_of_base(engine, base)
         return cls._of(inherited.on_top(made), inherited, unread)
 
     @classmethod
@@ -204,9 +203,8 @@ class OptionContext(_native.ScopeBase, Mapping[str, Value]):
                 trusted, or an option or value that this LLVM does not have.
             ProcessWideOptionError: The file names an option that cannot be set per thread.
         """
-        engine = engine_for(base, image)
-        made = read_options(engine, path, trusting(engine, trust))
-        inherited = layers_of_base(engine, base)
+        inherited = layers_of_base(base, image)
+        made = read_options(inherited.engine, path, trusting(inherited.engine, trust))
         return cls._of(inherited.on_top(made), inherited)
 
     def save(self, path: str | os.PathLike[str], **about: str) -> None:
@@ -232,7 +230,7 @@ class OptionContext(_native.ScopeBase, Mapping[str, Value]):
 
         `unread` is that of this context if it is None. Raises as the constructor does.
         """
-        made = _overrides(engine_for(self, None), overrides, named)
+        made = _overrides(attach(self._layers.engine.image), overrides, named)
         return self._again(made, self._unread if unread is None else unread)
 
     def _again(self, changes: Iterable[Override], unread: UnreadMode) -> OptionContext:

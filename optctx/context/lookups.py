@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, TypeVar, cast, overload
 
-from optctx.context.bases import seen_in_python, thread_scope
+from optctx.context.bases import as_seen, thread_scope
 from optctx.context.context import OptionContext
 from optctx.engine.attach import attach
 from optctx.engine.engine import Engine
 from optctx.image.loaded import Image
 from optctx.reads.unread import UnreadMode
+from optctx.tasks.scopes import entered
 from optctx.travelling.bindings import bound_to
 from optctx.values.layers import Layers
 from optctx.values.read_values import Value
@@ -117,9 +118,9 @@ def seen(engine: Engine, what: str) -> OptionContext | None:
     What code inside has given to LLVM's own setters is among its values (`OptionContext.with_sets`). `what`:
     what the caller is about to do, for messages. Raises ScopeError as `check_in_line` does.
     """
-    context = seen_in_python(engine, what)
+    context = cast("OptionContext | None", entered(engine, what))
     scope = thread_scope(engine)
     if scope is None:
-        return context
+        return None if context is None else as_seen(context)
     layers = Layers.of_thread(engine, scope)
     return OptionContext._of(layers.beside(()), layers, "ignore", ())  # reads in it count for the scope

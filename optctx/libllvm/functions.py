@@ -67,11 +67,18 @@ _PARTS = ("TargetInfo", "Target", "TargetMC", "AsmPrinter", "AsmParser")
 
 
 def load(path: str) -> ctypes.CDLL:
-    """Load a library, with local symbols. Raises OSError; AttributeError for a function that it lacks."""
+    """Load a library, with local symbols and all of its targets. Again does nothing.
+
+    Raises OSError; AttributeError for a function that it lacks.
+    """
     library = _load(path, os.path.dirname(path))
     for name, (result, arguments) in FUNCTIONS.items():
         function = getattr(library, name)
         function.restype, function.argtypes = result, arguments
+    for target in _TARGETS.split():
+        for part in _PARTS:
+            if (initialise := getattr(library, f"LLVMInitialize{target}{part}", None)) is not None:
+                initialise()
     return library
 
 
@@ -104,11 +111,3 @@ def _beside(folder: str, name: str) -> str:
     """Find a library in the folder or in one of its folders, also with more numbers behind its name."""
     names = [f"{glob.escape(folder)}{between}{name}{more}" for between in ("/", "/*/") for more in ("", ".*")]
     return next((path for pattern in names for path in sorted(glob.glob(pattern))), "")
-
-
-def initialise(library: ctypes.CDLL) -> None:
-    """Make the library's targets known to it: all of them. Again does nothing."""
-    for target in _TARGETS.split():
-        for part in _PARTS:
-            if (function := getattr(library, f"LLVMInitialize{target}{part}", None)) is not None:
-                function()

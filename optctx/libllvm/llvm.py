@@ -29,7 +29,7 @@ from optctx.image.abi import INTEGER_RANGES, type_name
 from optctx.image.loaded import Image, loaded_image
 from optctx.image.options import RegisteredOption
 from optctx.libllvm.files import installed
-from optctx.libllvm.functions import Handler, initialise, load
+from optctx.libllvm.functions import Handler, load
 from optctx.locks import lock_left_behind
 from optctx.pipelines import pipeline_text
 from optctx.tasks.problems import raising_problems
@@ -209,7 +209,6 @@ class LibLLVM:
         numbers = c_uint(), c_uint(), c_uint()
         self._c.LLVMGetVersion(*map(byref, numbers))
         self.version = ".".join(str(each.value) for each in numbers)
-        initialise(self._c)
         try:
             self._image: Image | None = loaded_image(path)
         except UnsupportedImageError:

@@ -11,7 +11,6 @@ from typing import Literal
 from optctx._native import Reads, demangle
 from optctx.engine.engine import Engine
 from optctx.errors import (
-    OptionTypeError,
     UnreadOptionError,
     UnreadOptionWarning,
     clipped,
@@ -48,12 +47,6 @@ UnreadMode = Literal["ignore", "warn", "error"]
 # Packages with frames between `judge` and the user's code. Numba compiles, and `optctx.numba` judges, inside
 # calls of Numba's functions.
 _BETWEEN = ("numba", "contextlib")
-
-
-def check_mode(mode: object) -> None:
-    """Raise OptionTypeError if `mode` is not an UnreadMode."""
-    if not isinstance(mode, str) or mode not in ("ignore", "warn", "error"):
-        raise OptionTypeError(f'unread is "ignore", "warn" or "error", found {shown(mode)}')
 
 
 def marks(engine: Engine, mode: UnreadMode, parent: Layers | None, own: Iterable[Override]) -> Reads | None:

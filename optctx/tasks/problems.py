@@ -12,24 +12,16 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 from optctx._native import report_unraisable
 from optctx.engine.attach import engine_of
 from optctx.engine.host import host_of
 from optctx.errors import level_outside
 
-
-class Place(NamedTuple):
-    """Where a warning belongs, as `warnings.warn_explicit` takes it."""
-
-    filename: str
-    lineno: int
-    module: str
-    registry: dict[Any, Any]
-
-
-_Problem: TypeAlias = "tuple[BaseException, Place | None]"
+# Where a warning belongs, as `warnings.warn_explicit` takes it: (file, line, module, registry).
+_Place: TypeAlias = tuple[str, int, str, dict[Any, Any]]
+_Problem: TypeAlias = tuple[BaseException, _Place | None]
 
 
 class _Problems(threading.local):
@@ -41,14 +33,14 @@ class _Problems(threading.local):
 _problems = _Problems()
 
 
-def place_of(frame: FrameType) -> Place:
+def place_of(frame: FrameType) -> _Place:
     """Return the place of a frame, as `warnings.warn` finds it."""
     names = frame.f_globals
     registry = names.setdefault("__warningregistry__", {})
-    return Place(frame.f_code.co_filename, frame.f_lineno, names.get("__name__", "<string>"), registry)
+    return frame.f_code.co_filename, frame.f_lineno, names.get("__name__", "<string>"), registry
 
 
-def tell(problem: BaseException, place: Place | None = None) -> None:
+def tell(problem: BaseException, place: _Place | None = None) -> None:
     """Leave a problem, or what a signal handler raised inside LLVM, to the enclosing call on this thread.
 
     `place`: where a warning belongs, if not where that call is made.
@@ -75,11 +67,17 @@ def raising_problems() -> Iterator[None]:
         raise
     finally:
         _problems.calls -= 1
-    raise_problems(level_outside("contextlib") + 1)
+    raise_problems("contextlib")
 
 
-def raise_problems(stacklevel: int = 3) -> None:
-    """Issue this thread's warnings, raise its first error, and forget both."""
+def raise_problems(*between: str) -> None:
+    """Issue this thread's warnings, raise its first error, and forget both.
+
+    `between`: packages that may lie between the program, whose warnings they are, and optctx.
+    """
+    if not _problems.found:
+        return
+    stacklevel = level_outside(*between)
     found, _problems.found = _problems.found, []
     problem: BaseException | None = None
     try:
@@ -95,7 +93,7 @@ def _is_warning(found: _Problem) -> bool:
     return isinstance(found[0], Warning)
 
 
-def _issue(problem: BaseException, place: Place | None, stacklevel: int) -> None:
+def _issue(problem: BaseException, place: _Place | None, stacklevel: int) -> None:
     assert isinstance(problem, Warning)
     try:
         if place is None:
@@ -109,8 +107,3 @@ def _issue(problem: BaseException, place: Place | None, stacklevel: int) -> None
 def forget_problems() -> None:
     """Forget, as a call begins, the problems of an earlier call that an exception interrupted."""
     _problems.found.clear()
-
-
-def anything_left() -> bool:
-    """Tell whether `raise_problems` has anything to do on this thread."""
-    return bool(_problems.found)

@@ -40,19 +40,21 @@ def entered(engine: Engine, what: str) -> HasLayers | None:
     Raises ScopeError as `check_in_line` does.
     """
     if not _native.in_line():
-        check_in_line(what)
+        check_in_line(None, what)
     return cast("HasLayers | None", _native.task_owner(engine.index))
 
 
-def check_in_line(what: str) -> None:
+def check_in_line(context: object, verb: str) -> None:
     """Raise ScopeError if this thread is inside a scope of another task that is suspended there.
 
-    Code that is called inside that scope does not count as another task, even in another
-    contextvars.Context: the scope is further out on this thread, not suspended.
+    `verb`: what is about to be done, to a context if that is not None. Code that is called inside that scope
+    does not count as another task, even in another contextvars.Context: the scope is further out on this
+    thread, not suspended.
     """
     inside = _native.suspended()
     if inside is None:
         return
+    what = verb if context is None else f"{verb} {shown(context)}"
     here = _native.task_owner()
     task = "a task outside any scope" if here is None else f"a task inside {shown(here)}"
     raise ScopeError(

@@ -10,20 +10,19 @@ import sys
 import threading
 from collections.abc import Iterable
 from functools import cache
-from types import FrameType
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING, Literal
 
 from optctx import _native
 from optctx.engine import attach as engine_attach
 from optctx.engine.attach import engine_of
 from optctx.engine.host import host_of
 from optctx.errors import (
-    OptionTypeError,
     OutsideScopeError,
     OutsideScopeWarning,
     ScopeError,
     UnsupportedImageError,
-    shown,
+    check_choice,
+    level_outside,
 )
 from optctx.image.loaded import Image
 from optctx.tasks.problems import place_of, raise_problems, tell
@@ -72,8 +71,10 @@ def attach(
         ScopeError: `outside` is to change while compilations run outside every scope. No setting was changed.
         OptionTypeError, UnknownOptionError: An argument is wrong.
     """
-    _check("attributes", attributes, get_args(Attributes))
-    _check("outside", outside, get_args(Outside))
+    if attributes is not None:
+        check_choice("attributes", attributes, Attributes)
+    if outside is not None:
+        check_choice("outside", outside, Outside)
     engine = engine_attach.attach(image)
     policy = new_policy(engine, attributes, trust)
     if outside is not None:
@@ -100,14 +101,7 @@ def detach(image: Image | None = None) -> None:
 
 Outside = Literal["allow", "warn", "error", "defaults"]
 
-_BETWEEN = frozenset({"optctx", "contextlib", "functools"})  # beside the packages of the host
-
-
-def _check(name: str, given: object, choices: tuple[str, ...]) -> None:
-    """Raise OptionTypeError for an argument that is none of the choices, nor None."""
-    if given not in (None, *choices):  # it may have no hash
-        *others, last = (f'"{choice}"' for choice in choices)
-        raise OptionTypeError(f"{name} is {', '.join(others)} or {last}, found {shown(given)}")
+_BETWEEN = frozenset({"contextlib", "functools"})  # beside the packages of the host
 
 
 def _set_outside(engine: Engine, outside: Outside) -> None:
@@ -142,9 +136,9 @@ def _registered(engine: Engine) -> Layers:
 def _may_run_outside(image: int, is_error: bool) -> bool:
     """Report, on the thread that runs LLVM, that it compiles outside every scope. Return whether it may."""
     between = _BETWEEN | host_of(engine_of(image).image).between
-    caller = _caller(sys._getframe(1), between)
+    caller = sys._getframe(level_outside(*between) - 1)
     who, place = "LLVM", None
-    if caller is not None:
+    if caller is not sys._getframe():  # else this thread has no other one
         who = f"{caller.f_code.co_name} ({caller.f_code.co_filename}:{caller.f_lineno})"
         place = place_of(caller)
     what = f"{who} compiles outside every scope"
@@ -168,13 +162,6 @@ def compiles_outside(engine: Engine) -> None:
     if rule in (_native.Outside.warn, _native.Outside.error):
         _may_run_outside(engine.index, rule == _native.Outside.error)
         raise_problems()
-
-
-def _caller(frame: FrameType | None, between: frozenset[str]) -> FrameType | None:
-    """Return the frame, from here outwards, that is of no package `between`; None in a thread without one."""
-    while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] in between:
-        frame = frame.f_back
-    return frame
 
 
 def _of_pools() -> str:

@@ -134,7 +134,7 @@ def _read(image: int, text: bytes, here: Owner | None, before: int, triple: byte
             f"it is {len(text):,} bytes long, of at most {_LONGEST:,}; shorten it, or set options in a scope"
         )
     engine = engine_attach.engine_of(image)
-    base = Layers.without_owner(engine) if here is None else seen_by(here)
+    base = seen_by(engine, here)
     made = _overrides(engine, text.decode(), trust)
     layers = base.on_top(made)
     layers.make_native(marks(engine, "ignore", base, made))

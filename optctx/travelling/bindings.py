@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Literal, TypeAlias, cast, get_args
+from typing import Literal, TypeAlias, cast
 
 from optctx import _native
 from optctx.engine.attach import made
+from optctx.engine.engine import Engine
 from optctx.engine.host import host_of
 from optctx.errors import (
     ContextMismatchError,
     ContextMismatchWarning,
-    OptionTypeError,
     ScopeError,
     UnsupportedImageError,
+    check_choice,
     shown,
 )
 from optctx.image.loaded import Image
@@ -36,8 +37,7 @@ def bind(context: HasLayers, llvm_context: object, on_mismatch: OnMismatch) -> N
             "enter the context as a scope"
         )
     address = host.llvm_context_address(llvm_context)
-    if on_mismatch not in get_args(OnMismatch):  # it may have no hash
-        raise OptionTypeError(f'on_mismatch is "switch", "warn" or "error", found {shown(on_mismatch)}')
+    check_choice("on_mismatch", on_mismatch, OnMismatch)
     if on_mismatch != "switch" and not host.reports_calls:
         raise UnsupportedImageError(
             f'cannot bind {shown(context)} with on_mismatch="{on_mismatch}": the program calls the LLVM of '
@@ -77,24 +77,28 @@ def unbind(llvm_context: object, image: Image | None = None) -> None:
     judge(context, failed=False)
 
 
-def seen_by(owner: Owner) -> Layers:
+def seen_by(engine: Engine, owner: Owner | None) -> Layers:
     """Return the layers of an owner as this thread sees them inside, with what was set there.
 
-    Reads of what is made on top of them count for the owner.
+    Reads of what is made on top of them count for the owner. None: this thread is in no scope of Python's; it
+    sees the innermost one that C++ code has entered here, or what is outside.
     """
+    if owner is None:
+        scope = _native.thread_scope(engine.index)
+        return Layers.outside(engine) if scope is None else Layers.of_thread(engine, scope)
     layers = owner if isinstance(owner, Layers) else owner._layers
     found = set_inside(owner, layers)
     if found is None:
         return layers
     seen, new = found
-    seen.make_native(marks(layers.engine, "ignore", layers, new))
+    seen.make_native(marks(engine, "ignore", layers, new))
     return seen
 
 
 def _may_run(owner: HasLayers, inside: Owner | None, is_error: bool) -> bool:
     """Judge, on the thread that runs LLVM `inside` a context, whether a module bound to `owner` may run."""
     there = owner._layers
-    here = Layers.without_owner(there.engine) if inside is None else seen_by(inside)
+    here = seen_by(there.engine, inside)
     if there == here:
         return True
     words = [

@@ -32,15 +32,17 @@ class _Api:
     """Typed functions of an LLVM; pointers are plain integers."""
 
     def __init__(self, image: Image) -> None:
-        def function(name: str, result: type[Any] | None, *arguments: type[Any]) -> Callable[..., Any]:
+        def address(name: str) -> int:
             try:
-                address = image.findings.need(METADATA[name]).address
+                return image.findings.need(METADATA[name]).address
             except UnsupportedImageError as error:
                 raise UnsupportedImageError(
                     f"cannot read or write metadata of modules: {error}; use a library that optctx supports, "
                     "with its symbol table"
                 ) from error
-            return ctypes.CFUNCTYPE(result, *arguments)(address)
+
+        def function(name: str, result: type[Any] | None, *arguments: type[Any]) -> Callable[..., Any]:
+            return ctypes.CFUNCTYPE(result, *arguments)(address(name))
 
         # (module, length out) -> text
         self.identifier = function("LLVMGetModuleIdentifier", c_void_p, c_void_p, POINTER(c_size_t))
@@ -51,8 +53,8 @@ class _Api:
         self.find = function("LLVMGetNamedMetadata", c_void_p, c_void_p, c_char_p, c_size_t)
         self.count_named = function("LLVMGetNamedMetadataNumOperands", c_uint, c_void_p, c_char_p)
         self.named = function("LLVMGetNamedMetadataOperands", None, c_void_p, c_char_p, c_void_p)
-        self.clear = function("clear", None, c_void_p)
-        self.append = function("LLVMAddNamedMetadataOperand", None, c_void_p, c_char_p, c_void_p)
+        self.clear = address("clear")  # (named node)
+        self.append = address("LLVMAddNamedMetadataOperand")  # (module, name, value)
 
         # Of a value: itself, or NULL if it is not one
         self.as_node = function("LLVMIsAMDNode", c_void_p, c_void_p)
@@ -153,8 +155,8 @@ def write_named(api: _Api, module: int, name: str, node: Node) -> None:
     context, key = api.llvm_context(module), name.encode()
     existing = api.find(module, key, len(key))
     value = api.as_value(context, _make(api, context, node))
-    writes = [[_word(api.clear), existing]] if existing else []
-    writes.append([_word(each) for each in (api.append, module, key, value)])
+    writes = [[api.clear, existing]] if existing else []
+    writes.append([api.append, module, ctypes.cast(c_char_p(key), c_void_p).value or 0, value])
     call_all(writes)
 
 
@@ -187,10 +189,3 @@ def _make(api: _Api, context: int, operand: bytes | Node | None) -> int | None:
         return int(api.make_string(context, operand, len(operand)))
     made = (c_void_p * len(operand))(*(_make(api, context, each) for each in operand))
     return int(api.make_node(context, made, len(operand)))
-
-
-def _word(passed: Callable[..., Any] | bytes | int) -> int:
-    """Return what is passed in a register: a number, or the address of a function or of a text."""
-    if isinstance(passed, int):
-        return passed
-    return ctypes.cast(passed, ctypes.c_void_p).value or 0  # type: ignore[arg-type]

@@ -53,15 +53,6 @@ class Layers:
         return cls(engine, engine.space.drift(), {}, {})  # LLVM's own values
 
     @classmethod
-    def without_owner(cls, engine: Engine) -> Layers:
-        """Make layers of what LLVM sees on this thread where it is in no scope of Python's.
-
-        These are the values of the innermost scope that C++ code has entered here, or those outside.
-        """
-        scope = _native.thread_scope(engine.index)
-        return cls.outside(engine) if scope is None else cls.of_thread(engine, scope)
-
-    @classmethod
     def of_thread(cls, engine: Engine, scope: _native.Context) -> Layers:
         """Make layers of a scope that C++ code has entered. All of its overrides count as own ones."""
         made = [_given_override(engine, slot, *given) for slot, given in _native.overrides_of(scope)]

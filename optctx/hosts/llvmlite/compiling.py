@@ -25,7 +25,7 @@ from optctx.errors import OptctxError, PassPipelineError, UnsupportedImageError,
 from optctx.hosts.llvmlite.ffi_calls import llvmlite_lock
 from optctx.hosts.llvmlite.llvmlite_host import llvmlite_image
 from optctx.hosts.llvmlite.objects import module_address, target_machine_address
-from optctx.hosts.llvmlite.tuning_options import setter_addresses, settings_of
+from optctx.hosts.llvmlite.tuning_options import setters_of
 from optctx.image.facts.fact import Fact
 from optctx.image.facts.mangled_names import COMPILING, INSTRUCTION_COUNT, MODULE_CONTEXT
 from optctx.image.loaded import Image
@@ -188,13 +188,13 @@ def run_passes(
     """
     module_at = module_address(module)
     machine_at = 0 if target_machine is None else target_machine_address(target_machine)
-    settings = () if tuning is None else settings_of(tuning)
+    setters = [] if tuning is None else setters_of(tuning)
     text = pipeline_text(pipeline)
     _check_sound(module_at)
     forget_problems()
-    ran = _native.run_passes(*_alone(module_at), module_at, machine_at, setter_addresses(settings), text)
+    ran = _native.run_passes(*_alone(module_at), module_at, machine_at, setters, text)
     raise_problems()
-    assert ran is not None  # else the reason has been raised
+    assert ran is not None  # else the reason was left
     error, errors = ran
     if error is not None:
         said = clipped(error.decode(errors="replace"))
@@ -242,8 +242,8 @@ def emit(module: ModuleRef, target_machine: TargetMachine, *, as_object: bool, c
         _check_sound(module_at)
     forget_problems()
     emitted = _native.emit(*_alone(module_at), module_at, machine_at, as_object)
-    raise_problems(stacklevel=4)
-    assert emitted is not None  # else the reason has been raised
+    raise_problems()
+    assert emitted is not None  # else the reason was left
     code, message, errors = emitted
     _raise_errors(errors)
     if code is None:

@@ -15,12 +15,12 @@ from typing import Any
 
 from optctx._native import loaded_libraries
 from optctx.engine.host import DefaultHost
-from optctx.errors import UnsupportedImageError, level_outside
+from optctx.errors import UnsupportedImageError
 from optctx.hosts.llvmlite.ffi_calls import binding, function_names, llvmlite_lock
 from optctx.hosts.llvmlite.objects import llvm_context_address, module_address
 from optctx.image.facts.interceptions import Interception
 from optctx.image.loaded import Image, open_image
-from optctx.tasks.problems import anything_left, raise_problems
+from optctx.tasks.problems import raise_problems
 
 # Its functions that emit, compile, make a data layout, or set options: those that run LLVM, beside managers.
 _RUNS_LLVM = (
@@ -77,16 +77,6 @@ def llvmlite_image() -> Image:
     )
 
 
-def _is_llvmlites(image: Image) -> bool:
-    """Tell whether an image is the library that llvmlite has loaded. Loads nothing."""
-    if "llvmlite.binding.ffi" not in sys.modules:
-        return False
-    try:
-        return image.base == llvmlite_image().base
-    except UnsupportedImageError:
-        return False
-
-
 def _library_path() -> str:
     try:
         from llvmlite import binding
@@ -99,20 +89,9 @@ def _library_path() -> str:
     return str(binding.ffi.lib._name)
 
 
-def _unproven(reason: UnsupportedImageError) -> str:
-    """Say that the layout of the llvmlite that is installed did not check out."""
-    import llvmlite
-
-    numbers = tuple(int(number) for number in re.findall(r"\d+", llvmlite.__version__)[:2])
-    if _FIRST <= numbers <= _LAST:
-        return f"{_release()} cannot be used, nothing was changed: {reason}"
-    return f"{_release()} is not supported ({reason}): {_advice()}"
-
-
 def _returns(result: Any, *_: object) -> Any:
     """Raise the problems that LLVM's work has left, as a call that has run LLVM returns."""
-    if anything_left():
-        raise_problems(level_outside(LLVMLITE.package) + 1)
+    raise_problems(LLVMLITE.package)
     return result
 
 
@@ -122,11 +101,25 @@ class _Llvmlite(DefaultHost):
     setter = "llvmlite.binding.set_option('', '-{}=...')"
     between = frozenset({package, "numba"})
     image = staticmethod(llvmlite_image)
-    has = staticmethod(_is_llvmlites)
-    refusal = staticmethod(_unproven)
     llvm_context_address = staticmethod(llvm_context_address)
     module_address = staticmethod(module_address)
     lock = staticmethod(llvmlite_lock)
+
+    def has(self, image: Image) -> bool:
+        if "llvmlite.binding.ffi" not in sys.modules:
+            return False
+        try:
+            return image.base == llvmlite_image().base
+        except UnsupportedImageError:
+            return False
+
+    def refusal(self, reason: UnsupportedImageError) -> str:
+        import llvmlite
+
+        numbers = tuple(int(number) for number in re.findall(r"\d+", llvmlite.__version__)[:2])
+        if _FIRST <= numbers <= _LAST:
+            return f"{_release()} cannot be used, nothing was changed: {reason}"
+        return f"{_release()} is not supported ({reason}): {_advice()}"
 
     def interceptions(self) -> Sequence[Interception]:
         from optctx.hosts.llvmlite import lljit  # importing optctx takes a twentieth less time

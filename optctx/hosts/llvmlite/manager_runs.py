@@ -12,12 +12,13 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from optctx import _native
+from optctx._native import Subject
 from optctx.engine.attach import made
 from optctx.engine.engine import Engine
-from optctx.errors import ContextMismatchError, level_outside
+from optctx.errors import ContextMismatchError
 from optctx.hosts.llvmlite import recipes
 from optctx.hosts.llvmlite.ffi_calls import address_of, function_names, watch
-from optctx.hosts.llvmlite.recipes import CHANGES, MAKES, RUNS_MANAGER, ManagerRun
+from optctx.hosts.llvmlite.recipes import CHANGES, MAKES, RUNS_MANAGER
 from optctx.tasks.problems import raise_problems
 from optctx.travelling.bindings import seen_by
 from optctx.values.layers import Layers
@@ -27,23 +28,6 @@ if TYPE_CHECKING:
     from optctx.travelling.bindings import Owner
 
 _MACHINE = "_optctx_machine"  # attribute of a pointer to MCJIT's engine: the pointer to its target machine
-
-
-def _values() -> recipes.Values:
-    """Return what tells apart the values under which this thread makes objects."""
-    engine = made()
-    if engine is None:  # no context was made yet
-        return None
-    values, anew, _ = _native.values_here(engine.index)
-    return recipes.MIXED if anew else values
-
-
-def _make(name: str, _: Any, arguments: tuple[Any, ...]) -> Any:
-    return recipes.make(name, arguments, _values())
-
-
-def _change(name: str, _: Any, arguments: tuple[Any, ...]) -> Any:
-    return recipes.change(name, arguments, _values())
 
 
 def _make_engine(call: Any, arguments: tuple[Any, ...]) -> Any:
@@ -61,16 +45,16 @@ def _end_engine(call: Any, arguments: tuple[Any, ...]) -> Any:
     return call(*arguments)
 
 
-def _run(how: ManagerRun, call: Any, arguments: tuple[Any, ...]) -> Any:
+def _run(kind: Subject, call: Any, arguments: tuple[Any, ...]) -> Any:
     engine = made()
     if engine is None or not engine.attached or not _is_subject(call, arguments):
         return call(*arguments)
     if not engine.intercepts:
-        return _run_here(engine, how, call, arguments)
+        return _run_here(engine, kind, call, arguments)
     subject = address_of(arguments[1])
-    result = _native.run_early(engine.index, subject, how.subject, _run_here, engine, how, call, arguments)
+    result = _native.run_early(engine.index, subject, kind, _run_here, engine, kind, call, arguments)
     if result is None:  # refused
-        raise_problems(level_outside("llvmlite") + 1)
+        raise_problems("llvmlite")
     return result
 
 
@@ -80,22 +64,23 @@ def _is_subject(call: Any, arguments: tuple[Any, ...]) -> bool:
     return isinstance(pointer, call.argtypes[1]) and bool(pointer)
 
 
-def _run_here(engine: Engine, how: ManagerRun, call: Any, arguments: tuple[Any, ...]) -> Any:
+def _run_here(engine: Engine, kind: Subject, call: Any, arguments: tuple[Any, ...]) -> Any:
     """Run under the values that this thread reads now."""
     values, anew, owner = _native.values_here(engine.index)
     with ExitStack() as stack:
         repeating = recipes.Repeating(values, anew=anew, stack=stack)
         ready = list(arguments)
-        for at, what in how.made.items():
+        for at in (0, 2):
             try:
                 ready[at] = repeating.right(arguments[at])
             except recipes.CannotRepeatError as reason:
+                what = "pass builder" if at else f"{kind.name} pass manager"
                 raise _mismatch(engine, what, str(reason), owner) from None
         return call(*ready)
 
 
 def _mismatch(engine: Engine, what: str, reason: str, owner: Owner | None) -> ContextMismatchError:
-    layers = Layers.without_owner(engine) if owner is None else seen_by(owner)
+    layers = seen_by(engine, owner)
     names = layers.differing(Layers.outside(engine))
     shown = f"{owner or layers!r} ({first_few(names)})"
     where = f"inside {shown}" if names else "outside any scope"
@@ -110,9 +95,9 @@ def arm() -> None:
     names = set(function_names())
     for name in names:
         if CHANGES.fullmatch(name):
-            watch(name, partial(_change, name))
+            watch(name, partial(recipes.change, name))
     for name in names & MAKES.keys():
-        watch(name, partial(_make, name))
+        watch(name, partial(recipes.make, name))
     for name in names & RUNS_MANAGER.keys():
         watch(name, partial(_run, RUNS_MANAGER[name]))
     watch("LLVMPY_CreateMCJITCompiler", _make_engine)

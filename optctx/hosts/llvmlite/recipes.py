@@ -13,15 +13,16 @@ from __future__ import annotations
 
 import re
 import weakref
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import ExitStack
 from enum import Enum
 from itertools import zip_longest
 from typing import Any, Final, NamedTuple
 
-from optctx._native import Subject
+from optctx._native import Subject, values_here
+from optctx.engine.attach import made
 from optctx.hosts.llvmlite.ffi_calls import function
-from optctx.hosts.llvmlite.tuning_options import Settings, apply_settings, settings_at
+from optctx.hosts.llvmlite.tuning_options import Settings, apply_settings, settings_of
 
 # What tells apart the values that a thread reads; None: those of the process.
 Values = bytes | None
@@ -69,34 +70,44 @@ _RECIPE = "_optctx_recipe"
 ENDED = "_optctx_ended"  # of a target machine that is gone without being closed: MCJIT owned it
 
 
-def make(name: str, arguments: tuple[Any, ...], values: Values) -> Any:
+def make(name: str, call: Any, arguments: tuple[Any, ...]) -> Any:
     """Call a function that makes an object, and keep the recipe.
 
     If the object would keep what tuning options have read under other values, it gets other tuning options.
     """
+    values = _values()
     recipe = _Recipe(values)
     kinds = MAKES[name].arguments[: len(arguments)]
     kept = tuple(_keep(each, kind, recipe) for each, kind in zip_longest(arguments, kinds))
     with ExitStack() as stack:
-        made = function(name)(*_with_own_tuning(kept, arguments, values, stack))
+        result = call(*_with_own_tuning(kept, arguments, values, stack))
     recipe.calls.append(_Call(name, kept))
-    if made:
-        setattr(made, _RECIPE, recipe)
-    return made
+    if result:
+        setattr(result, _RECIPE, recipe)
+    return result
 
 
-def change(name: str, arguments: tuple[Any, ...], values: Values) -> Any:
+def change(name: str, call: Any, arguments: tuple[Any, ...]) -> Any:
     """Call a function that changes its first argument, and add the call to the recipe of that."""
     recipe = _recipe_of(arguments[0])
     if recipe is None:
-        return function(name)(*arguments)
-    if recipe.values != values:
+        return call(*arguments)
+    if recipe.values != _values():
         recipe.values = MIXED
     gap, recipe.gap = recipe.gap, recipe.gap or f"an exception interrupted a call of {name}"
-    result = function(name)(*arguments)
+    result = call(*arguments)
     recipe.calls.append(_Call(name, arguments[1:]))
     recipe.gap = gap
     return result
+
+
+def _values() -> Values:
+    """Return what tells apart the values under which this thread makes objects."""
+    engine = made()
+    if engine is None:  # no context was made yet
+        return None
+    values, anew, _ = values_here(engine.index)
+    return MIXED if anew else values
 
 
 def _recipe_of(argument: Any) -> _Recipe | None:
@@ -108,7 +119,7 @@ def _recipe_of(argument: Any) -> _Recipe | None:
 def _keep(argument: Any, kind: Argument | None, recipe: _Recipe) -> Any:
     """Return what stands for an argument in a recipe. A target machine is not kept alive."""
     if kind is Argument.TUNING:
-        return _Tuning(settings_at(argument))
+        return _Tuning(settings_of(argument))
     if kind is Argument.MACHINE and hasattr(argument, "closed"):
         return weakref.ref(argument)
     if kind is Argument.MACHINE and argument is not None:
@@ -140,9 +151,9 @@ def _new_tuning(kept: _Tuning, stack: ExitStack) -> Any:
 
 
 def _new(name: str, arguments: tuple[Any, ...], stack: ExitStack) -> Any:
-    made = function(name)(*arguments)
-    stack.callback(function(MAKES[name].disposer), made)
-    return made
+    result = function(name)(*arguments)
+    stack.callback(function(MAKES[name].disposer), result)
+    return result
 
 
 class Repeating:
@@ -173,16 +184,16 @@ class Repeating:
             return argument
         return self._repeat(_Input(recipe, len(recipe.calls)))
 
-    def _repeat(self, made: _Input) -> Any:
-        if made not in self._repeated:
-            if made.recipe.gap:
-                raise CannotRepeatError(made.recipe.gap)
-            first, *others = made.recipe.calls[: made.length]
+    def _repeat(self, wanted: _Input) -> Any:
+        if wanted not in self._repeated:
+            if wanted.recipe.gap:
+                raise CannotRepeatError(wanted.recipe.gap)
+            first, *others = wanted.recipe.calls[: wanted.length]
             result = _new(first.name, tuple(map(self._argument, first.arguments)), self._stack)
             for name, arguments in others:
                 function(name)(result, *map(self._argument, arguments))
-            self._repeated[made] = result
-        return self._repeated[made]
+            self._repeated[wanted] = result
+        return self._repeated[wanted]
 
     def _argument(self, kept: Any) -> Any:
         if isinstance(kept, _Input):
@@ -200,31 +211,23 @@ class Repeating:
 
 
 class Argument(Enum):
-    """What an argument of such a function is."""
+    """What an argument of such a function is, if not a number, a text or a module."""
 
-    PLAIN = "a number, a text, a module"
     MADE = "another object that was made by such calls"
     TUNING = "a PipelineTuningOptions"
     MACHINE = "a target machine, or null"
 
 
 class Made(NamedTuple):
-    """A function that makes an object: what ends the object, and the arguments."""
+    """A function that makes an object: what ends the object, and the first arguments."""
 
     disposer: str
     arguments: tuple[Argument, ...] = ()
 
 
-class ManagerRun(NamedTuple):
-    """A function that runs a pass manager: what its argument 1 is, and what the others are that were made."""
-
-    subject: Subject
-    made: Mapping[int, str]
-
-
 _END_MODULE_MANAGER = "LLVMPY_DisposeNewModulePassManger"  # the library's own spelling
 _END_FUNCTION_MANAGER = "LLVMPY_DisposeNewFunctionPassManger"
-_BUILT = (Argument.MADE, Argument.PLAIN)
+_BUILT = (Argument.MADE,)
 
 MAKES: Final = {
     "LLVMPY_CreatePipelineTuningOptions": Made("LLVMPY_DisposePipelineTuningOptions"),
@@ -239,11 +242,8 @@ MAKES: Final = {
 CHANGES: Final = re.compile(
     r"LLVMPY_((module|function)_Add\w+|Add\w+Pass_(module|function)|EnableTimePasses)"
 )
+# What runs a pass manager on a subject: (manager, subject, pass builder).
 RUNS_MANAGER: Final = {
-    "LLVMPY_RunNewModulePassManager": ManagerRun(
-        Subject.module, {0: "module pass manager", 2: "pass builder"}
-    ),
-    "LLVMPY_RunNewFunctionPassManager": ManagerRun(
-        Subject.function, {0: "function pass manager", 2: "pass builder"}
-    ),
+    "LLVMPY_RunNewModulePassManager": Subject.module,
+    "LLVMPY_RunNewFunctionPassManager": Subject.function,
 }

@@ -22,16 +22,10 @@ Settings = tuple[tuple[str, int], ...]
 def settings_of(tuning: Any) -> Settings:
     """List (field, value) for each field that the program has set to another value than LLVM does.
 
-    Raises TypeError for what is not a PipelineTuningOptions of llvmlite's, and OptctxError for a closed one.
+    `tuning`: an object of llvmlite's, or its pointer.
     """
-    tuning_address(tuning)
-    return settings_at(tuning._ptr)
-
-
-def settings_at(pointer: Any) -> Settings:
-    """Do the same for an argument of ctypes'."""
     return tuple(
-        (field, get(pointer)) for field, (get, default) in _fields().items() if get(pointer) != default
+        (field, get(tuning)) for field, (get, default) in _fields().items() if get(tuning) != default
     )
 
 
@@ -41,8 +35,13 @@ def apply_settings(pointer: Any, settings: Settings) -> None:
         function(f"LLVMPY_PTOSet{field}")(pointer, value)
 
 
-def setter_addresses(settings: Settings) -> list[tuple[int, int]]:
-    """List (address of the function that sets the field, value) for each setting."""
+def setters_of(tuning: object) -> list[tuple[int, int]]:
+    """List (address of the function that sets the field, value) for each setting.
+
+    Raises TypeError for what is not a PipelineTuningOptions of llvmlite's, and OptctxError for a closed one.
+    """
+    tuning_address(tuning)
+    settings = settings_of(tuning)
     return [(code_address(function(f"LLVMPY_PTOSet{field}")), int(value)) for field, value in settings]
 
 

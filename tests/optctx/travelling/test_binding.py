@@ -29,6 +29,7 @@ from tests.support.endless import LIST, endless, reached
 from tests.support.garbage import no_collector
 from tests.support.ir_texts import COUNTED, SCALE, X86
 from tests.support.library_code import changed_code, read_words
+from tests.support.native_interface import NativeScope
 from tests.support.rows import rows
 from tests.support.runs import COUNT, EMISSION, RUNS, UNROLL, machine, stores
 from tests.support.scopes import beside, in_threads, unrolled
@@ -101,6 +102,12 @@ def test_an_error_on_mismatch_comes_before_any_pass_and_names_the_difference(
             run(module)
         assert str(module) == before
         with OptionContext({"unroll-count": str(COUNT)}):  # another context of the same values
+            run(module)
+        assert stores(module) == COUNT
+    with binding.parse_assembly(COUNTED, llvm_context) as module:
+        with NativeScope({"unroll-count": "2"}), pytest.raises(ContextMismatchError, match="2 here"):
+            run(module)
+        with NativeScope({"unroll-count": str(COUNT)}):  # a scope of C++ code
             run(module)
         assert stores(module) == COUNT
     optctx.unbind(llvm_context)
