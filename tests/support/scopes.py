@@ -8,7 +8,6 @@ import ctypes
 import functools
 import sys
 import threading
-import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, ParamSpec, TypeVar
 
@@ -18,7 +17,7 @@ from optctx import OptionContext, _native, info, registry
 from optctx.compiling import Job, Result, compile_job
 from optctx.engine.attach import attach
 from tests.support.ir_texts import COUNTED, UNROLL, X86
-from tests.support.processes import SECONDS
+from tests.support.processes import SECONDS, wait_for
 from tests.support.runs import run_module_passes, stores
 
 P = ParamSpec("P")
@@ -165,12 +164,9 @@ def eight() -> OptionContext:
     return OptionContext({"unroll-count": 8}, base="defaults")
 
 
-def scopes_become(count: int) -> bool:
-    """Whether so many scopes are entered soon: a thread leaves its own a little after it was joined."""
-    deadline = time.monotonic() + SECONDS
-    while (entered := info()["active_scopes"]) != count and time.monotonic() < deadline:
-        time.sleep(0.001)
-    return bool(entered == count)
+def scopes_become(count: int) -> None:
+    """Wait until so many scopes are entered: a thread leaves its own a little after it was joined."""
+    wait_for(lambda: bool(info()["active_scopes"] == count))
 
 
 def set_option(name: str, text: str | None = None) -> None:
