@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import pathlib
 import signal
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any
 
+from tests.support.command_lines import Ended
 from tests.support.processes import SECONDS, of_session, wait_for
 
 # The program, even where whoever started the tests ignores signals, as shells do for what runs beside them.
@@ -37,17 +35,6 @@ else:
     sys.meta_path.insert(0, Begins())
 sys.exit(main())
 """
-
-
-@dataclass(frozen=True)
-class Ended:
-    status: int
-    out: str
-    err: str
-
-    @property
-    def data(self) -> Any:
-        return json.loads(self.out)
 
 
 def interrupted(

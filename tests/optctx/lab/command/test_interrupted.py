@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import pathlib
 import re
@@ -14,8 +15,9 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from optctx.lab.command.main import main
+from tests.support.command_lines import Ended
 from tests.support.endless import LIST, SCALED, endless, reached
-from tests.support.interrupted_commands import STATUS, Ended, interrupted
+from tests.support.interrupted_commands import STATUS, interrupted
 from tests.support.ir_texts import SCALE
 
 # What is said of what has ended by then: at most three of four, of which the last never ends.
@@ -41,14 +43,15 @@ def words_of(command: str, folder: pathlib.Path) -> list[str]:
 
 def found_in(command: str, ended: Ended) -> int:
     """How many results an interrupted command has printed."""
+    data = json.loads(ended.out)
     if command == "sweep":
-        return len(ended.data)
+        return len(data)
     if command == "rank":
-        found = sum(len(each["trials"]) for each in ended.data["effects"])
-        assert ended.data["left"] == 4 - found
+        found = sum(len(each["trials"]) for each in data["effects"])
+        assert data["left"] == 4 - found
         return found
-    assert ended.data["finished"] is False
-    return len(ended.data["trials"])
+    assert data["finished"] is False
+    return len(data["trials"])
 
 
 @pytest.mark.parametrize("turn", [0, pytest.param(1, marks=pytest.mark.long)])
