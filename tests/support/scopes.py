@@ -17,6 +17,7 @@ from optctx import OptionContext, _native, info, registry
 from optctx.compiling import Job, Result, compile_job
 from optctx.engine.attach import attach
 from tests.support.ir_texts import COUNTED, UNROLL, X86
+from tests.support.library_code import llvm_function
 from tests.support.processes import SECONDS, wait_for
 from tests.support.runs import run_module_passes, stores
 
@@ -181,9 +182,7 @@ def write(name: str, value: int) -> None:
 
 def reset_all() -> None:
     """What LLVM offers to programs that parse several command lines; nothing in llvmlite calls it."""
-    address = attach().image.symbol("_ZN4llvm2cl25ResetAllOptionOccurrencesEv")
-    assert address is not None
-    ctypes.CFUNCTYPE(None)(address)()
+    llvm_function("_ZN4llvm2cl25ResetAllOptionOccurrencesEv", None)()
 
 
 def parse_module() -> None:

@@ -23,7 +23,7 @@ from optctx._native import find_branches, storage_shown
 from optctx.compiling import FreshProcess, Job, compile_job
 from optctx.engine.attach import attach
 from tests.support.ir_texts import CALLS, COUNTED, UNROLL, X86
-from tests.support.library_code import read_words
+from tests.support.library_code import llvm_function, read_words
 from tests.support.processes import forked, in_child, printed
 from tests.support.scopes import beside, in_threads, meanwhile, parse_module, scoped, set_option
 
@@ -222,12 +222,10 @@ def test_a_nested_scope_has_the_types_of_its_base_unless_it_says_otherwise(fresh
 
 def asked(name: str, level: int) -> bool:
     """Ask LLVM as its passes do, on this thread."""
-    plan = attach().plan
-    assert plan.printing is not None
-    address = attach().image.symbol(plan.printing.asked)
-    assert address is not None
-    question = ctypes.CFUNCTYPE(ctypes.c_bool, ctypes.c_char_p, ctypes.c_int)(address)
-    return question(name.encode(), level)
+    printing = attach().plan.printing
+    assert printing is not None
+    question = llvm_function(printing.asked, ctypes.c_bool, ctypes.c_char_p, ctypes.c_int)
+    return bool(question(name.encode(), level))
 
 
 TYPES = ("licm", "gvn", "a b", "ü", "")
