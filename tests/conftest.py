@@ -19,6 +19,7 @@ from llvmlite.binding import ffi
 
 import optctx
 from optctx.compiling import FreshProcess, initialise_targets
+from tests.support import runs
 from tests.support.bare_llvm import digests_by_argument
 from tests.support.cpp_build import Build, build_cpp
 from tests.support.examples import REPEATABLE
@@ -124,6 +125,13 @@ def attributes() -> Iterator[None]:
 def llvm_context() -> Iterator[Any]:
     """An LLVMContext for the test alone."""
     with binding.create_context() as made:
+        yield made
+
+
+@pytest.fixture
+def machine() -> Iterator[Any]:
+    """A target machine for the test alone."""
+    with runs.machine() as made:
         yield made
 
 
