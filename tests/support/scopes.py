@@ -13,7 +13,7 @@ from typing import Any, ParamSpec, TypeVar
 
 from llvmlite import binding
 
-from optctx import OptionContext, _native, info, registry
+from optctx import Log, OptionContext, _native, info, registry
 from optctx.compiling import Job, Result, compile_job
 from optctx.engine.attach import attach
 from tests.support.ir_texts import COUNTED, UNROLL, X86
@@ -57,6 +57,11 @@ def scoped(job: Job) -> Result:
     """The job compiled on this thread, inside a context of its own options."""
     with OptionContext.from_args(job.options, base="defaults"):
         return compile_job(job)
+
+
+def seen_of(log: Log, name: str = "unroll-count") -> tuple[object, ...]:
+    """What a recording saw of an option; () if it was not read."""
+    return log.reads[name].values if name in log.reads else ()
 
 
 def mark() -> object:
