@@ -53,6 +53,11 @@ def both() -> tuple[int, int]:
     return unrolled(), unrolled_by_llvmlite()
 
 
+def compiled(job: Job) -> None:
+    """Compile it without an error, under the values of this thread."""
+    assert compile_job(job).error is None
+
+
 def scoped(job: Job) -> Result:
     """The job compiled on this thread, inside a context of its own options."""
     with OptionContext.from_args(job.options, base="defaults"):

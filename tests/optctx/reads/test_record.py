@@ -13,16 +13,12 @@ from llvmlite import binding
 
 import optctx
 from optctx import OptctxError, OptionContext, record, registry
-from optctx.compiling import Job, compile_job
+from optctx.compiling import Job
 from tests.support.ir_texts import CALLS, COUNTED, SCALE, X86
 from tests.support.runs import EMISSION, RUNS, machine, stores
-from tests.support.scopes import eight, four, seen_of, unrolled, unrolled_by_llvmlite
+from tests.support.scopes import compiled, eight, four, seen_of, unrolled, unrolled_by_llvmlite
 
 pytestmark = [pytest.mark.usefixtures("attached")]
-
-
-def compiled(job: Job) -> None:
-    assert compile_job(job).error is None
 
 
 def test_reads_are_those_of_the_block_so_far_and_the_same_in_each_block() -> None:
