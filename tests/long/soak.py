@@ -26,9 +26,10 @@ from tests.promises.answers import JOB, known_answers
 from tests.promises.checking import agree_with_the_model
 from tests.promises.model import Sight, key_of
 from tests.promises.program import Step
-from tests.promises.running import Run, WrongError, by_optctx, expect, expect_code, new_machine
+from tests.promises.running import Run, WrongError, by_optctx, expect, expect_code
 from tests.support.ir_texts import UNROLL, X86, counted
 from tests.support.processes import in_child
+from tests.support.runs import machine as new_machine
 
 _MOST = 10  # findings before giving up
 _UNREAD = {"arm-parallel-dsp-load-limit": "3"}  # nothing here generates code for Arm

@@ -24,18 +24,14 @@ def test_an_attribute_acts_on_its_function_alone_or_is_refused(
     case = case_of(job, fresh)
     assert case is not None
     assert of_attributes([case], SAMPLE, fresh) == 0
-    assert "5 options, 5 read: 3 acts, 2 refused" in _said(capsys)
+    assert "5 options, 5 read: 3 acts, 2 refused" in capsys.readouterr().out
     # The experiment finds an option that nobody has judged so.
     monkeypatch.setattr("optctx.values.trust.judgement_of", lambda _: Judgement("tuning", ""))
     assert of_attributes([case], ["disable-lsr"], fresh) == 1
-    assert f"silent: -disable-lsr=true in {X86} default<O2> 2" in _said(capsys)
+    assert f"silent: -disable-lsr=true in {X86} default<O2> 2" in capsys.readouterr().out
 
 
 @pytest.mark.long
 def test_all_of_it() -> None:
     done = python_process("-m", "tests.long.effects", seconds=36_000)
     assert done.returncode == 0, done.stdout + done.stderr
-
-
-def _said(capsys: pytest.CaptureFixture[str]) -> str:
-    return capsys.readouterr().out

@@ -9,7 +9,7 @@ from llvmlite import binding
 from optctx.children.pool import Pool
 from optctx.compiling import Job, Result, compile_job, initialise_targets
 from tests.promises.model import Key, every_key
-from tests.support.ir_texts import UNROLL, X86
+from tests.support.ir_texts import COUNTED, UNROLL, X86
 
 # A loop that is unrolled if `unroll-count` says so, and five cases: a jump table, unless
 # `min-jump-table-entries` (4) says that is too few.
@@ -17,26 +17,16 @@ _CASES = "".join(
     f"c{case}:\n store volatile i32 {value}, ptr %out\n ret void\n"
     for case, value in enumerate((11, -7, 300, 5, 90))
 )
-_COUNTED = f"""
-define void @count(ptr %out, i32 %x) {{
-entry:
-  br label %loop
-loop:
-  %i = phi i64 [ 0, %entry ], [ %next, %loop ]
-  store volatile i64 %i, ptr %out
-  %next = add nuw nsw i64 %i, 1
-  %more = icmp ult i64 %next, 840
-  br i1 %more, label %loop, label %done
-done:
+_SWITCH = f"""\
   switch i32 %x, label %none [ i32 0, label %c0 i32 1, label %c1 i32 2, label %c2 i32 3, label %c3
                                i32 4, label %c4 ]
 {_CASES}none:
   ret void
-}}
 """
-JOB = Job(_COUNTED, f"forceattrs,{UNROLL}", triple=X86, emit="assembly")
+_SWITCHED = COUNTED.replace("%out)", "%out, i32 %x)").replace("  ret void\n", _SWITCH)
+JOB = Job(_SWITCHED, f"forceattrs,{UNROLL}", triple=X86, emit="assembly")
 # Making this target's lowering sets `min-jump-table-entries`, for the whole process.
-WRITER = Job(_COUNTED, "default<O0>", triple="avr", emit="assembly")
+WRITER = Job(_SWITCHED, "default<O0>", triple="avr", emit="assembly")
 
 
 class Answers(NamedTuple):

@@ -42,6 +42,7 @@ from tests.support import processes
 from tests.support.forking import fork
 from tests.support.ir_texts import X86
 from tests.support.native_interface import NativeScope
+from tests.support.runs import machine as new_machine
 from tests.support.scopes import in_threads
 
 SECONDS = int(processes.SECONDS / 10)  # far more than any step takes
@@ -85,10 +86,6 @@ def by_optctx() -> Result:
     if 'outside="error" forbids' in (result.error or ""):
         raise OutsideScopeError(result.error)
     return result
-
-
-def new_machine() -> Any:
-    return binding.Target.from_triple(X86).create_target_machine(opt=2, reloc="pic", codemodel="default")
 
 
 def verdict(program: Program, threads: int, answers: Answers, inside: Inside) -> str:

@@ -8,10 +8,20 @@ import mmap
 import os
 import re
 from collections.abc import Iterator
+from typing import Any
 
 from optctx._native import read_bytes
 
 LLVMLITE = 0  # index of llvmlite's image where no other one was attached before
+
+
+def llvm_function(symbol: str, result: Any, *parameters: Any) -> Any:
+    """A function of LLVM's, to be called by these types of ctypes."""
+    from optctx.engine.attach import attach
+
+    address = attach().image.symbol(symbol)
+    assert address is not None, symbol
+    return ctypes.CFUNCTYPE(result, *parameters)(address)
 
 
 def read_words(address: int, count: int) -> list[int]:
@@ -24,7 +34,7 @@ def code_pieces() -> list[tuple[int, int, int]]:
     from llvmlite.binding import ffi
 
     path = os.path.realpath(ffi.lib._name)
-    file = _mapped(path)
+    file = ctypes.addressof(_mapped(path))
     pieces = []
     with open("/proc/self/maps") as maps:
         for line in maps:
@@ -38,15 +48,10 @@ def code_pieces() -> list[tuple[int, int, int]]:
 
 
 @functools.cache
-def _mapped(path: str) -> int:
-    """Map a file until the process ends, past the library's own mapping; its address."""
+def _mapped(path: str) -> ctypes.c_char:
+    """The first byte of a file that is mapped until the process ends, past the library's own mapping."""
     with open(path, "rb") as file:
-        mapping = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY)
-    _mappings.append(mapping)
-    return ctypes.addressof(ctypes.c_char.from_buffer(mapping))
-
-
-_mappings: list[mmap.mmap] = []
+        return ctypes.c_char.from_buffer(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY))
 
 
 def changed_code() -> list[int]:

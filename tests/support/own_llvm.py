@@ -54,11 +54,9 @@ def _link(library: pathlib.Path, words: Sequence[str]) -> None:
 
 
 def error_of(call: Callable[[], object]) -> str:
-    try:
+    with pytest.raises((OptctxError, TypeError)) as caught:
         call()
-    except (OptctxError, TypeError) as error:
-        return f"{type(error).__name__}: {error}"
-    raise AssertionError("no error")
+    return f"{caught.typename}: {caught.value}"
 
 
 class Claims(NamedTuple):

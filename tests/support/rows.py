@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 import traceback
 from collections.abc import Callable, Iterable
@@ -21,6 +22,7 @@ def rows(names: str | tuple[str, ...], table: Iterable[Any]) -> Callable[[Callab
     assert cases, "a table without rows proves nothing"
 
     def decorate(test: Callable[..., None]) -> Callable[..., None]:
+        @functools.wraps(test)  # `alone` asks where it is defined
         def every_row(**fixtures: Any) -> None:
             failed = []
             for case in cases:
@@ -34,10 +36,6 @@ def rows(names: str | tuple[str, ...], table: Iterable[Any]) -> Callable[[Callab
         signature = inspect.signature(test)
         fixtures = [each for name, each in signature.parameters.items() if name not in keys]
         every_row.__signature__ = signature.replace(parameters=fixtures)  # type: ignore[attr-defined]
-        for name in ("__name__", "__qualname__", "__module__", "__doc__"):
-            setattr(every_row, name, getattr(test, name))
-        every_row.__wrapped__ = test  # type: ignore[attr-defined]  # where it is defined, for `alone`
-        every_row.pytestmark = getattr(test, "pytestmark", [])  # type: ignore[attr-defined]
         return every_row
 
     return decorate

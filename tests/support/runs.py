@@ -48,10 +48,6 @@ def _run_passes(manager: Any, subjects: Iterable[Any]) -> None:
             manager.run(subject, builder)
 
 
-def emit_object_by_llvmlite(module: Any, target: Any) -> bytes:
-    return bytes(target.emit_object(module))
-
-
 def by_mcjit(module: Any) -> None:
     with binding.create_mcjit_compiler(module, machine()) as engine:
         engine.finalize_object()
@@ -68,7 +64,7 @@ WAYS: dict[str, Callable[[Any], object]] = {
     "module passes": run_module_passes,
     "function passes": run_function_passes,
     "emission": lambda module: optctx.emit_object(module, machine()),
-    "llvmlite's emission": lambda module: emit_object_by_llvmlite(module, machine()),
+    "llvmlite's emission": lambda module: machine().emit_object(module),
     "MCJIT": by_mcjit,
     "LLJIT": by_lljit,
 }

@@ -8,17 +8,17 @@ import ctypes
 import functools
 import sys
 import threading
-import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, ParamSpec, TypeVar
 
 from llvmlite import binding
 
-from optctx import OptionContext, _native, info, registry
+from optctx import Log, OptionContext, _native, info, registry
 from optctx.compiling import Job, Result, compile_job
 from optctx.engine.attach import attach
 from tests.support.ir_texts import COUNTED, UNROLL, X86
-from tests.support.processes import SECONDS
+from tests.support.library_code import llvm_function
+from tests.support.processes import SECONDS, wait_for
 from tests.support.runs import run_module_passes, stores
 
 P = ParamSpec("P")
@@ -53,10 +53,20 @@ def both() -> tuple[int, int]:
     return unrolled(), unrolled_by_llvmlite()
 
 
+def compiled(job: Job) -> None:
+    """Compile it without an error, under the values of this thread."""
+    assert compile_job(job).error is None
+
+
 def scoped(job: Job) -> Result:
     """The job compiled on this thread, inside a context of its own options."""
     with OptionContext.from_args(job.options, base="defaults"):
         return compile_job(job)
+
+
+def seen_of(log: Log, name: str = "unroll-count") -> tuple[object, ...]:
+    """What a recording saw of an option; () if it was not read."""
+    return log.reads[name].values if name in log.reads else ()
 
 
 def mark() -> object:
@@ -165,12 +175,9 @@ def eight() -> OptionContext:
     return OptionContext({"unroll-count": 8}, base="defaults")
 
 
-def scopes_become(count: int) -> bool:
-    """Whether so many scopes are entered soon: a thread leaves its own a little after it was joined."""
-    deadline = time.monotonic() + SECONDS
-    while (entered := info()["active_scopes"]) != count and time.monotonic() < deadline:
-        time.sleep(0.001)
-    return bool(entered == count)
+def scopes_become(count: int) -> None:
+    """Wait until so many scopes are entered: a thread leaves its own a little after it was joined."""
+    wait_for(lambda: bool(info()["active_scopes"] == count))
 
 
 def set_option(name: str, text: str | None = None) -> None:
@@ -185,9 +192,7 @@ def write(name: str, value: int) -> None:
 
 def reset_all() -> None:
     """What LLVM offers to programs that parse several command lines; nothing in llvmlite calls it."""
-    address = attach().image.symbol("_ZN4llvm2cl25ResetAllOptionOccurrencesEv")
-    assert address is not None
-    ctypes.CFUNCTYPE(None)(address)()
+    llvm_function("_ZN4llvm2cl25ResetAllOptionOccurrencesEv", None)()
 
 
 def parse_module() -> None:

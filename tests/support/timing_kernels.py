@@ -5,9 +5,9 @@ from __future__ import annotations
 import pathlib
 from functools import cache
 
-from optctx import OptionContext
-from optctx.compiling import Job, compile_job
+from optctx.compiling import Job
 from optctx.lab.timing import Kernel, find_kernel, harness_of
+from tests.support.scopes import scoped
 
 
 def loop(body: str, before: str = "", declared: str = "", name: str = "total") -> str:
@@ -59,7 +59,6 @@ def sum_kernel(folder: pathlib.Path, length: int = 2048, more: str = "") -> Kern
 @cache
 def compiled(ir: str, *options: str, passes: str = "default<O3>") -> bytes:
     """The object under these options ("-unroll-count=4"), by threads in this process."""
-    with OptionContext.from_args(options, base="defaults"):
-        result = compile_job(Job(ir, passes))
+    result = scoped(Job(ir, passes, options))
     assert result.error is None, result.error
     return result.code

@@ -19,6 +19,7 @@ import threading
 import time
 import warnings
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
@@ -31,6 +32,7 @@ from tests.support.alone import alone_with
 from tests.support.forking import fork, run_and_end
 from tests.support.ir_texts import COUNTED, UNROLL, X86
 from tests.support.runs import stores
+from tests.support.scopes import meanwhile
 
 LIMIT = 120.0  # seconds that a child may take; most take 0.1
 ASLEEP = 2.0  # seconds in a row: a child has one thread, which waits so long for nothing but a lock
@@ -175,24 +177,18 @@ def test_forks_under_load_do_not_hang_in_locks_of_optctx(forks: int) -> None:
     llvm.initialize_all_asmprinters()
     for work in LOADS:  # LLVM's first uses take locks that a child finds held
         work()
-    rounds, stop = dict.fromkeys(LOADS, 0), threading.Event()
+    rounds = dict.fromkeys(LOADS, 0)
 
     def load(work: Callable[[], None]) -> None:
-        while not stop.is_set():
-            work()
-            rounds[work] += 1
-            time.sleep(random.random() * 0.004)  # so that all have their turns, and at times none is inside
+        work()
+        rounds[work] += 1
+        time.sleep(random.random() * 0.004)  # so that all have their turns, and at times none is inside
 
-    threads = [threading.Thread(target=load, args=(work,), daemon=True) for work in LOADS]
-    for thread in threads:
-        thread.start()
     done, end = 0, time.monotonic() + 300 + forks
-    while done < forks or (not all(rounds.values()) and time.monotonic() < end):
-        became, stacks = fork_once()
-        assert became in ("", "others"), stacks
-        done += 1
-        time.sleep(random.random() * 0.005)
-    stop.set()
-    for thread in threads:
-        thread.join(60)
+    with meanwhile(*(partial(load, work) for work in LOADS)):
+        while done < forks or (not all(rounds.values()) and time.monotonic() < end):
+            became, stacks = fork_once()
+            assert became in ("", "others"), stacks
+            done += 1
+            time.sleep(random.random() * 0.005)
     assert all(rounds.values()), rounds

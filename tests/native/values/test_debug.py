@@ -22,29 +22,17 @@ from optctx import OptionContext, OptionValueError, current, drift, registry, ru
 from optctx._native import find_branches, storage_shown
 from optctx.compiling import FreshProcess, Job, compile_job
 from optctx.engine.attach import attach
-from tests.support.ir_texts import CALLS, COUNTED, UNROLL, X86
-from tests.support.library_code import read_words
+from tests.support.ir_texts import CALLS, COUNTED, SCALE, UNROLL, X86
+from tests.support.library_code import llvm_function, read_words
 from tests.support.processes import forked, in_child, printed
 from tests.support.scopes import beside, in_threads, meanwhile, parse_module, scoped, set_option
 
 # What does not change in the loop is taken out of it.
-INVARIANT = """
-define void @fill(ptr noalias %out, i64 %n, i64 %x) {
-entry:
-  br label %loop
-loop:
-  %i = phi i64 [ 0, %entry ], [ %next, %loop ]
-  %square = mul i64 %x, %x
-  %value = add i64 %square, 7
-  %to = getelementptr i64, ptr %out, i64 %i
-  store i64 %value, ptr %to
-  %next = add nuw nsw i64 %i, 1
-  %more = icmp slt i64 %next, %n
-  br i1 %more, label %loop, label %done
-done:
-  ret void
-}
-"""
+INVARIANT = SCALE.replace("%n) {", "%n, float %x) {").replace(
+    "  %scaled = fmul float %value, 3.0\n",
+    "  %square = fmul float %x, %x\n  %raised = fadd float %square, 7.0\n"
+    "  %scaled = fmul float %value, %raised\n",
+)
 
 PLAIN = Job(INVARIANT, "function(loop-simplify,loop-mssa(licm))", triple=X86, emit="ir")
 DEBUGGED = replace(PLAIN, options=("-debug",))
@@ -137,7 +125,7 @@ def test_it_follows_an_llvm_context_and_a_function(lines: list[str]) -> None:
     assert of_the_pass(printed(lambda: run(INVARIANT, True))) == wanted
     assert printed(lambda: run(INVARIANT, False)) == []
     optctx.attach(trust=("tuning", "debug"))
-    attributed = INVARIANT.replace("i64 %x) {", 'i64 %x) "optctx"="-debug" {')
+    attributed = INVARIANT.replace("float %x) {", 'float %x) "optctx"="-debug" {')
     assert attributed != INVARIANT
     assert of_the_pass(printed(lambda: run(attributed, False))) == wanted
 
@@ -222,12 +210,10 @@ def test_a_nested_scope_has_the_types_of_its_base_unless_it_says_otherwise(fresh
 
 def asked(name: str, level: int) -> bool:
     """Ask LLVM as its passes do, on this thread."""
-    plan = attach().plan
-    assert plan.printing is not None
-    address = attach().image.symbol(plan.printing.asked)
-    assert address is not None
-    question = ctypes.CFUNCTYPE(ctypes.c_bool, ctypes.c_char_p, ctypes.c_int)(address)
-    return question(name.encode(), level)
+    printing = attach().plan.printing
+    assert printing is not None
+    question = llvm_function(printing.asked, ctypes.c_bool, ctypes.c_char_p, ctypes.c_int)
+    return bool(question(name.encode(), level))
 
 
 TYPES = ("licm", "gvn", "a b", "ü", "")

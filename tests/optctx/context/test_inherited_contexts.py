@@ -16,22 +16,14 @@ pytestmark = pytest.mark.skipif(
     not FOLLOWS_TASKS, reason="needs Python 3.14, where threads inherit: `make test-long`"
 )
 
-IMPORTS = """
-    from concurrent.futures import ThreadPoolExecutor
-    from optctx import OptionContext, UnreadOptionError, current, detach, info, propagating
-    from tests.support.scopes import both, eight, four, unrolled
-"""
-
-
-def run(script: str, *flags: str) -> None:
-    done = python_process(*flags, "-c", textwrap.dedent(IMPORTS) + textwrap.dedent(script))
-    assert (done.returncode, done.stdout, done.stderr) == (0, "", ""), flags
-
 
 def test_an_idle_thread_that_inherited_a_scope_holds_nobody_up_and_reads_nothing_in_it() -> None:
     """Workers of a pool stay in what the first submission was made in, for as long as they live."""
-    run(
-        """
+    script = """
+        from concurrent.futures import ThreadPoolExecutor
+        from optctx import OptionContext, UnreadOptionError, current, detach, info, propagating
+        from tests.support.scopes import both, eight, four, unrolled
+
         pool = ThreadPoolExecutor(1)
         with four():
             assert pool.submit(both).result() == (4, 4)
@@ -53,7 +45,6 @@ def test_an_idle_thread_that_inherited_a_scope_holds_nobody_up_and_reads_nothing
             assert carried.submit(unrolled).result() == 4
         with unread():
             assert ThreadPoolExecutor(1).submit(both).result() == (4, 4)
-        """,
-        "-X",
-        "thread_inherit_context=1",
-    )
+    """
+    done = python_process("-X", "thread_inherit_context=1", "-c", textwrap.dedent(script))
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")

@@ -22,6 +22,7 @@ from typing import Any
 import optctx
 from optctx import OptionContext, loaded_image
 from tests.support.bare_llvm import JOBS, BareLlvm
+from tests.support.own_llvm import error_of
 from tests.support.processes import in_child
 
 for name in [name for name in sys.modules if name.partition(".")[0] == "llvmlite"]:
@@ -32,14 +33,6 @@ llvm = BareLlvm(sys.argv[1])
 image = loaded_image(sys.argv[1])
 expected = json.loads(pathlib.Path(sys.argv[2]).read_text())
 counts = [int(argument.partition("=")[2]) for argument in expected if argument]
-
-
-def error_of(call: Callable[[], object]) -> str:
-    try:
-        call()
-    except (optctx.OptctxError, TypeError) as error:
-        return f"{type(error).__name__}: {error}"
-    raise AssertionError("no error")
 
 
 def bindings() -> None:

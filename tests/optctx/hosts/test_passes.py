@@ -31,12 +31,6 @@ compile_alone = partial(_native.compile_alone, LLVMLITE)
 
 
 @pytest.fixture
-def machine() -> Iterator[Any]:
-    with make_machine() as machine:
-        yield machine
-
-
-@pytest.fixture
 def parse(llvm_context: Any) -> Iterator[Callable[[], Any]]:
     """Makes modules of `SCALE` in the LLVMContext, all closed before it."""
     with ExitStack() as modules:

@@ -18,10 +18,9 @@ import optctx
 from optctx import OptionContext, UnsupportedImageError, emit_assembly, emit_object, record, run_passes
 from optctx._native import forget_machines, idle_machines
 from optctx.compiling import Emit, FreshProcess, Job
-from optctx.engine.attach import attach
 from tests.support.alone import alone
 from tests.support.ir_texts import LOWERED, SWITCH, X86
-from tests.support.library_code import LLVMLITE
+from tests.support.library_code import LLVMLITE, llvm_function
 from tests.support.processes import SECONDS, in_child
 from tests.support.rows import rows
 from tests.support.runs import machine as make_machine
@@ -74,12 +73,6 @@ def _compiled_afresh(fresh: FreshProcess, job: Job) -> bytes:
     result = fresh.compile(job)
     assert result.error is None, result.error
     return result.code
-
-
-@pytest.fixture
-def machine() -> Iterator[Any]:
-    with make_machine() as made:
-        yield made
 
 
 def under(options: Options | None) -> Any:
@@ -254,17 +247,11 @@ def test_what_a_machine_was_built_from_is_recorded_at_each_use(machine: Any) -> 
 # Where LLVM makes no TargetMachine for the values in force
 
 
-def llvm_function(name: str, result: Any) -> Any:
-    address = attach().image.symbol(name)
-    assert address is not None, name
-    return ctypes.CFUNCTYPE(result, ctypes.c_void_p)(address)
-
-
 @contextmanager
 def no_more_machines(machine: Any) -> Iterator[None]:
     """LLVM's target is as if it had been registered without code generation: it makes no machine."""
-    target = llvm_function("LLVMGetTargetMachineTarget", ctypes.c_void_p)(machine._ptr)
-    has_machine = llvm_function("LLVMTargetHasTargetMachine", ctypes.c_int)
+    target = llvm_function("LLVMGetTargetMachineTarget", ctypes.c_void_p, ctypes.c_void_p)(machine._ptr)
+    has_machine = llvm_function("LLVMTargetHasTargetMachine", ctypes.c_int, ctypes.c_void_p)
     words = (ctypes.c_void_p * 16).from_address(target)
     for index, word in enumerate(words):  # which of them leads to the function that makes one
         words[index] = None

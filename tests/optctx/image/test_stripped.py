@@ -100,15 +100,11 @@ def test_the_symbol_table_may_be_in_a_separate_file(small: pathlib.Path, tmp_pat
         assert (other.is_stripped, other.debug_file) == (True, "")
 
     changed = bytearray(place.read_bytes())
-    at = changed.index(bytes.fromhex(build_id_of(small)))
+    ctypes.CDLL(str(small))
+    at = changed.index(bytes.fromhex(loaded_image(small).build_id))
     changed[at] ^= 1
     place.write_bytes(changed)
     compared(small, stripped, check_other)
-
-
-def build_id_of(path: pathlib.Path) -> str:
-    ctypes.CDLL(str(path))
-    return loaded_image(path).build_id
 
 
 def pack_pointers(path: pathlib.Path) -> None:

@@ -15,7 +15,7 @@ from optctx import OptionContext, registry
 from optctx.compiling import FreshProcess, Job
 from optctx.errors import OptctxError, OptionValueError
 from optctx.lab.command.main import main
-from optctx.lab.rank import Effect, Ranking, rank, values_within_type
+from optctx.lab.rank import Ranking, rank, values_within_type
 from tests.support.ir_texts import SCALE, X86
 
 KERNEL = (pathlib.Path(__file__).parents[3] / "examples" / "kernel.ll").read_text()
@@ -42,15 +42,10 @@ def ranking() -> Ranking:
     return rank(JOB, only=only, values=VALUES, progress=STEPS.append)
 
 
-def effect_of(ranking: Ranking, name: str) -> Effect:
-    (effect,) = (effect for effect in ranking.effects if effect.option == name)
-    return effect
-
-
 def test_options_that_matter_are_found_and_one_that_does_not_is_not(ranking: Ranking) -> None:
     changing = {effect.option for effect in ranking.changing}
     assert {*MATTER} <= changing
-    spared = effect_of(ranking, SPARED)
+    [spared] = [effect for effect in ranking.effects if effect.option == SPARED]
     assert {trial.digest for trial in spared.trials} == {ranking.base.digest}
     assert ranking.read > 400
     assert all(effect.functions for effect in ranking.effects)

@@ -7,18 +7,16 @@ from __future__ import annotations
 
 import functools
 import re
-import struct
 import sys
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numba
+from llvmlite.binding import ObjectFileRef
 
 Options = Mapping[str, object]
 Turn = tuple[str, Options]
-
-_PROGRAM, _EXECUTED = 1, 4  # of sections in object files
 
 
 def chooses(x: int, y: int) -> int:
@@ -28,18 +26,8 @@ def chooses(x: int, y: int) -> int:
 def machine_code(function: Any) -> str:
     """Of a dispatcher with one signature, as LLVM emitted it: no address is in it yet."""
     [overload] = function.overloads.values()
-    return code_of(overload.library._get_compiled_object())
-
-
-def code_of(elf: bytes) -> str:
-    """The bytes in the sections of an object file that are executed."""
-    [start] = struct.unpack_from("<Q", elf, 0x28)
-    [count] = struct.unpack_from("<H", elf, 0x3C)
-    found = b""
-    for index in range(count):
-        _, kind, flags, _, offset, size = struct.unpack_from("<IIQQQQ", elf, start + 64 * index)
-        found += elf[offset : offset + size] if kind == _PROGRAM and flags & _EXECUTED else b""
-    return found.hex()
+    file = ObjectFileRef.from_data(overload.library._get_compiled_object())
+    return b"".join(section.data() for section in file.sections() if section.is_text()).hex()
 
 
 # In processes of their own

@@ -6,7 +6,6 @@ not loaded: a function that a child runs imports it if it wants to.
 
 from __future__ import annotations
 
-import atexit
 import functools
 import importlib
 import os
@@ -45,9 +44,7 @@ def run(function: Callable[..., Any], *arguments: object, process_wide: Sequence
 
 @functools.cache
 def _server() -> Server:
-    server = Server("tests.optctx.numba.numba_processes", dict(os.environ))
-    atexit.register(server.close)
-    return server
+    return Server("tests.optctx.numba.numba_processes", dict(os.environ))
 
 
 @alone

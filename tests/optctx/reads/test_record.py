@@ -13,22 +13,12 @@ from llvmlite import binding
 
 import optctx
 from optctx import OptctxError, OptionContext, record, registry
-from optctx.compiling import Job, compile_job
-from optctx.reads.log import Log
+from optctx.compiling import Job
 from tests.support.ir_texts import CALLS, COUNTED, SCALE, X86
-from tests.support.runs import EMISSION, RUNS, emit_object_by_llvmlite, machine, stores
-from tests.support.scopes import eight, four, unrolled, unrolled_by_llvmlite
+from tests.support.runs import EMISSION, RUNS, machine, stores
+from tests.support.scopes import compiled, eight, four, seen_of, unrolled, unrolled_by_llvmlite
 
 pytestmark = [pytest.mark.usefixtures("attached")]
-
-
-def values(log: Log, name: str) -> tuple[object, ...]:
-    """What was seen of an option; () if it was not read."""
-    return log.reads[name].values if name in log.reads else ()
-
-
-def compiled(job: Job) -> None:
-    assert compile_job(job).error is None
 
 
 def test_reads_are_those_of_the_block_so_far_and_the_same_in_each_block() -> None:
@@ -46,7 +36,7 @@ def test_reads_are_those_of_the_block_so_far_and_the_same_in_each_block() -> Non
             first = log.reads
             assert not {"align-all-blocks", "enable-gvn-hoist"} & first.keys()  # no pipeline was built
             compiled(Job(SCALE, "default<O1>", triple=X86))
-            assert values(log, "align-all-blocks") == (0,)
+            assert seen_of(log, "align-all-blocks") == (0,)
             assert log.reads.keys() > first.keys() > set()
         with record() as empty:
             pass
@@ -82,13 +72,13 @@ def test_the_value_is_that_of_the_scope_and_outside_the_process_wide_one() -> No
             with OptionContext({"unroll-count": 8}), record() as inner:
                 unrolled()
                 # What an inner block reads counts for the outer one at once, and not the other way round.
-                assert values(log, "unroll-count") == (0, 4, 8)
+                assert seen_of(log, "unroll-count") == (0, 4, 8)
             with OptionContext({"unroll-count": 2}), record():
                 unrolled()
         unrolled()
         with OptionContext({"slp-threshold": 3}):
             pass
-    assert (values(log, "unroll-count"), values(inner, "unroll-count")) == ((0, 4, 8, 2), (8,))
+    assert (seen_of(log, "unroll-count"), seen_of(inner, "unroll-count")) == ((0, 4, 8, 2), (8,))
     with pytest.raises(OptctxError, match="several values"):
         _ = log.reads["unroll-count"].value
     assert [unread.name for unread in log.unread] == ["inline-threshold", "slp-threshold"]
@@ -104,7 +94,7 @@ def test_a_block_and_a_scope_may_end_in_any_order() -> None:
     context.__exit__()
     assert unrolled() == 1
     block.__exit__(None, None, None)
-    assert values(log, "unroll-count") == (4, 0)
+    assert seen_of(log, "unroll-count") == (4, 0)
     block = record()
     log = block.__enter__()
     context.__enter__()
@@ -113,7 +103,7 @@ def test_a_block_and_a_scope_may_end_in_any_order() -> None:
     assert unrolled() == 4
     context.__exit__()
     assert unrolled() == 1
-    assert values(log, "unroll-count") == (4,)
+    assert seen_of(log, "unroll-count") == (4,)
 
 
 def test_a_bound_llvm_context_is_recorded_with_its_values(llvm_context: Any) -> None:
@@ -123,9 +113,9 @@ def test_a_bound_llvm_context_is_recorded_with_its_values(llvm_context: Any) -> 
             with binding.parse_assembly(COUNTED, llvm_context) as module:
                 run(module)
                 assert stores(module) == 5
-                emit_object_by_llvmlite(module, target)
+                target.emit_object(module)
     for name, value in {"unroll-count": 5, **EMISSION}.items():
-        assert values(log, name) == (value,)
+        assert seen_of(log, name) == (value,)
     unread = {(unread.name, unread.value) for unread in log.unread}
     assert unread == {("slp-threshold", 3), ("unroll-count", 8)}
 
@@ -156,7 +146,7 @@ def test_options_of_every_kind_are_recorded() -> None:
             compiled(job)
             with record() as log:
                 compiled(job)
-        assert values(log, NAMES.get(name, name)) == (context[name],), name
+        assert seen_of(log, NAMES.get(name, name)) == (context[name],), name
         assert log.reads[NAMES.get(name, name)].functions, name
         assert log.unread == [], name
         assert name not in log.reads or name not in NAMES

@@ -11,14 +11,9 @@ import optctx
 from optctx import OptionContext, ScopeError, record
 from optctx.reads.log import Log
 from tests.support.processes import forked, in_child
-from tests.support.scopes import eight, four, in_threads, unrolled
+from tests.support.scopes import eight, four, in_threads, seen_of, unrolled
 
 pytestmark = [pytest.mark.usefixtures("attached")]
-
-
-def counts(log: Log) -> tuple[object, ...]:
-    """What was seen of unroll-count; () if it was not read."""
-    return log.reads["unroll-count"].values if "unroll-count" in log.reads else ()
 
 
 def test_a_log_is_for_its_own_thread_until_the_block_ends() -> None:
@@ -30,7 +25,7 @@ def test_a_log_is_for_its_own_thread_until_the_block_ends() -> None:
                     pool.submit(ask).result()
             for shown in (str, repr):
                 assert "another thread is recording" in pool.submit(shown, log).result()
-        assert pool.submit(counts, log).result() == (4,)
+        assert pool.submit(seen_of, log).result() == (4,)
         assert pool.submit(lambda: log.unread).result() == []
         assert pool.submit(log.fingerprint).result() == log.fingerprint()
 
@@ -54,23 +49,23 @@ def test_a_thread_may_end_inside() -> None:
     blocks.clear()
     with record() as log:
         assert unrolled() == 1
-    assert counts(log) == (0,)
+    assert seen_of(log) == (0,)
 
 
 @forked
 def test_a_child_of_fork_goes_on_recording() -> None:
     def child() -> None:
         assert unrolled() == 4
-        assert counts(log) == (4,)
+        assert seen_of(log) == (4,)
         with OptionContext({"unroll-count": 2}), record() as own:
             assert unrolled() == 2
-        assert (counts(own), counts(log)) == ((2,), (4, 2))
+        assert (seen_of(own), seen_of(log)) == ((2,), (4, 2))
 
     with four(), record() as log:
         in_child(child)
         assert dict(log.reads) == {}
         assert unrolled() == 4
-    assert counts(log) == (4,)
+    assert seen_of(log) == (4,)
 
 
 @forked
@@ -79,9 +74,9 @@ def test_nobody_detaches_while_a_block_records() -> None:
         assert unrolled() == 1
         with pytest.raises(ScopeError, match="1 block records"):
             optctx.detach()
-    assert counts(log) == (0,)
+    assert seen_of(log) == (0,)
     in_child(optctx.detach)
     optctx.detach()
     with record() as log:
         assert unrolled() == 1
-    assert counts(log) == (0,)
+    assert seen_of(log) == (0,)

@@ -19,7 +19,7 @@ from optctx.process import noting, read_in
 from tests.support.examples import examples
 from tests.support.ir_texts import CALLS, COUNTED, SCALE, X86
 from tests.support.rows import rows
-from tests.support.scopes import in_threads
+from tests.support.scopes import compiled, in_threads
 
 pytestmark = [pytest.mark.usefixtures("attached")]
 
@@ -65,10 +65,6 @@ def told(context: OptionContext, work: Callable[[], object]) -> set[str]:
     except UnreadOptionError as error:
         return set(error.names)
     return set()
-
-
-def compiled(job: Job) -> None:
-    assert compile_job(job).error is None
 
 
 def another(value: object) -> object:

@@ -204,15 +204,27 @@ bool parser<Text>::parse(StringRef text, Text& value) const {
     return false;
 }
 
+template <class T, bool External>
+struct opt_storage {
+    T value_;
+    T& variable() { return value_; }
+};
+template <class T>
+struct opt_storage<T, true> {
+    T& location_;
+    T& variable() { return location_; }
+};
+
 template <class T, bool External = false, class Parser = parser<T>>
-class opt : public Option {
+class opt : public Option, opt_storage<T, External> {
 public:
-    opt(const char* name, T value) : Option(name), value_(value) { default_.take(value); }
-    operator const T&() const { return value_; }
+    opt(const char* name, std::conditional_t<External, T&, T> given) : Option(name), opt_storage<T, External>{given} {
+        default_.take(given);
+    }
+    operator const T&() const { return this->value_; }
     [[gnu::noinline]] void call(void (*function)(const T&)) { callback_ = function; }
 
 private:
-    T value_;
     OptionValue<T> default_;
     Parser parser_;
     Function<void(const T&)> callback_ = IDLE;
@@ -220,32 +232,11 @@ private:
     bool handleOccurrence(unsigned, StringRef, StringRef text) override {
         T value{};
         if (parser_.parse(text, value)) return true;
-        value_ = value;
+        this->variable() = value;
         callback_(value);
         return false;
     }
-    void setDefault() override { default_.give(value_); }
-};
-
-template <class T, class Parser>
-class opt<T, true, Parser> : public Option {
-public:
-    opt(const char* name, T& variable) : Option(name), location_(&variable) { default_.take(variable); }
-
-private:
-    T* location_;
-    OptionValue<T> default_;
-    Parser parser_;
-    Function<void(const T&)> callback_ = IDLE;
-
-    bool handleOccurrence(unsigned, StringRef, StringRef text) override {
-        T value{};
-        if (parser_.parse(text, value)) return true;
-        *location_ = value;
-        callback_(value);
-        return false;
-    }
-    void setDefault() override { default_.give(*location_); }
+    void setDefault() override { default_.give(this->variable()); }
 };
 
 template <class T, class Storage = bool, class Parser = parser<T>>
@@ -359,7 +350,7 @@ namespace llvm::cl {
 static opt<unsigned> Read("read-by-every-instruction", 40);
 template <>
 bool opt<std::__1::shared_text, true, parser<Text>>::handleOccurrence(unsigned, StringRef, StringRef text) {
-    *location_ = Text(text.data, text.size);
+    location_ = Text(text.data, text.size);
     return false;
 }
 static std::__1::shared_text Pattern;
@@ -410,7 +401,7 @@ template <>
 struct cl::OptionValue<PassRemarksOpt> : cl::NoOptionValue {};
 template <>
 bool cl::opt<PassRemarksOpt, true, cl::parser<Text>>::handleOccurrence(unsigned, StringRef, StringRef text) {
-    location_->pattern = std::make_shared<Text>(text.data, text.size);
+    location_.pattern = std::make_shared<Text>(text.data, text.size);
     return false;
 }
 static PassRemarksOpt Pattern, Missed;

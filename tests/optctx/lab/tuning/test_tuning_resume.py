@@ -34,18 +34,11 @@ from tests.support.tuning_cases import HARNESS, JOB, SUM, TINY, kept, loops, tol
 ARGUMENTS: dict[str, Any] = {"job": JOB, "space": loops(), "trials": 16}
 
 
-def own(study: Tuned) -> dict[TrialState, list[optuna.trial.FrozenTrial]]:
-    """Optuna's trials by their states."""
-    assert study.study is not None
-    found: dict[TrialState, list[optuna.trial.FrozenTrial]] = {}
-    for trial in study.study.get_trials():
-        found.setdefault(trial.state, []).append(trial)
-    return found
-
-
 def ended(study: Tuned) -> list[dict[str, Any]]:
-    by_state = own(study)
-    return [t.params for s in (TrialState.COMPLETE, TrialState.PRUNED) for t in by_state.get(s, [])]
+    """Points of Optuna's trials that have ended."""
+    assert study.study is not None
+    states = TrialState.COMPLETE, TrialState.PRUNED
+    return [trial.params for trial in study.study.get_trials(states=states)]
 
 
 def search_until_killed(place: str, more: int, trials: int) -> None:
