@@ -196,7 +196,7 @@ def run_passes(
     if ran is None:
         raise_forbidden()
     raise_problems()
-    error, errors = ran
+    error, _, errors = ran
     if error is not None:
         said = clipped(error.decode(errors="replace"))
         raise PassPipelineError(
@@ -246,11 +246,11 @@ def emit(module: ModuleRef, target_machine: TargetMachine, *, as_object: bool, c
     if emitted is None:
         raise_forbidden()
     raise_problems(stacklevel=4)
-    code, message, errors = emitted
+    failure, code, errors = emitted
     _raise_errors(errors)
-    if code is None:
+    if failure is not None:
         what = "an object" if as_object else "assembly"
-        why = message.decode(errors="replace").strip() or "no reason given"
+        why = failure.decode(errors="replace").strip() or "no reason given"
         raise OptctxError(
             f"LLVM cannot emit {what} for {target_machine.triple}: {why}; "
             "call llvmlite.binding.initialize_all_asmprinters() first, or choose a target that emits it"
