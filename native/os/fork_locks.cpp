@@ -82,16 +82,17 @@ thread_local std::uint32_t held = 0;  // one bit for each rank: no thread holds 
 
 }  // namespace
 
-void ForkSafeMutex::check_rank() const noexcept {
+void ForkSafeMutex::note_taken() const noexcept {
     const auto rank = static_cast<unsigned>(rank_);
-    if (held >> rank == 0) return;
+    if (held >> rank == 0) {
+        held |= std::uint32_t{1} << rank;
+        return;
+    }
     const auto highest = static_cast<std::size_t>(std::bit_width(held)) - 1;
     std::fprintf(stderr, "optctx: a thread that holds the lock '%s' takes the lock '%s', which comes before it\n",
                  names[highest], names[rank]);
     std::abort();
 }
-
-void ForkSafeMutex::note_taken() const noexcept { held |= std::uint32_t{1} << static_cast<unsigned>(rank_); }
 
 void ForkSafeMutex::note_given() const noexcept { held &= ~(std::uint32_t{1} << static_cast<unsigned>(rank_)); }
 #endif
