@@ -15,8 +15,6 @@ import os
 import platform
 import signal
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 
 _NEEDED = "optctx needs CPython 3.11 or later on 64-bit Linux on x86-64 (AMD64)"
 _AGAIN = "install optctx again, with this Python"
@@ -56,28 +54,19 @@ def _load() -> None:
     spec = found and importlib.util.spec_from_file_location(__name__, found.origin)
     if spec is None or spec.loader is None:
         raise ImportError(_absent())
-    try:
-        with _no_signals():
-            module = importlib.util.module_from_spec(spec)
-            spec.loader.exec_module(module)
-            _OWN["_loaded"] = module  # for the next import, if a signal ends this one as soon as it may
-    except ImportError as error:
-        if error.path is None:  # the module itself refuses, and says why
-            raise
-        raise ImportError(f"optctx's native module cannot be loaded: {error}; {_AGAIN}") from error
-
-
-@contextmanager
-def _no_signals() -> Iterator[None]:
-    """Keep this thread's signals until the end: what a handler raises ends the process while types are made.
-
-    Another thread may still take them. Signals for faults of the code itself are not kept.
-    """
+    # Keep this thread's signals until the end: what a handler raises ends the process while types are made.
+    # Another thread may still take them. Signals for faults of the code itself are not kept.
     own = {signal.SIGSEGV, signal.SIGBUS, signal.SIGFPE, signal.SIGILL, signal.SIGTRAP}
     before = signal.pthread_sigmask(signal.SIG_BLOCK, ())
     try:
         signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals() - own)
-        yield
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        _OWN["_loaded"] = module  # for the next import, if a signal ends this one as soon as it may
+    except ImportError as error:
+        if error.path is None:  # the module itself refuses, and says why
+            raise
+        raise ImportError(f"optctx's native module cannot be loaded: {error}; {_AGAIN}") from error
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 

@@ -1,12 +1,12 @@
-"""Files that results go to: judged before the work, and replaced as a whole."""
+"""Files that results and entries go to: judged before the work, and replaced as a whole."""
 
 from __future__ import annotations
 
 import contextlib
 import errno
 import os
-import secrets
-import shutil
+import stat
+from collections.abc import Iterator
 
 from optctx.errors import OptctxError, shown
 
@@ -36,23 +36,44 @@ def write_whole(path: str | os.PathLike[str], content: str) -> None:
             with open(name, "w", encoding="utf-8") as file:
                 file.write(content)
         else:
-            _replace(os.path.realpath(name), content)
+            replace_file(os.path.realpath(name), content.encode(), lasting=True)
     except (OSError, ValueError) as error:
         why = (error.strerror if isinstance(error, OSError) else None) or error
         raise OptctxError(f"cannot write {shown(name)}: {why}") from None
 
 
-def _replace(path: str, content: str) -> None:
-    temporary = f"{path}.{secrets.token_hex(8)}.new"
+def replace_file(path: str, *parts: bytes, lasting: bool = False) -> None:
+    """Write a whole file, then put it in place of the one before, if any.
+
+    `lasting`: it outlives a loss of power, and has the permissions of the one before.
+    """
+    temporary = f"{path}.{os.urandom(8).hex()}.new"
     try:
-        with open(temporary, "x", encoding="utf-8") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        with contextlib.suppress(FileNotFoundError):
-            shutil.copymode(path, temporary)
+        with open(temporary, "xb") as file:
+            file.writelines(parts)
+            if lasting:
+                file.flush()
+                os.fsync(file.fileno())
+        if lasting:
+            with contextlib.suppress(FileNotFoundError):
+                os.chmod(temporary, stat.S_IMODE(os.stat(path).st_mode))
         os.replace(temporary, path)
     except BaseException:
-        with contextlib.suppress(OSError):
+        with tolerant():
             os.unlink(temporary)
         raise
+
+
+def interrupts(error: Exception) -> bool:
+    """Tell whether a signal handler raised it, such as `TimeoutError()`, and no system call."""
+    return isinstance(error, OSError) and error.errno is None
+
+
+@contextlib.contextmanager
+def tolerant() -> Iterator[None]:
+    """Ignore what the system refuses."""
+    try:
+        yield
+    except OSError as error:
+        if interrupts(error):
+            raise

@@ -15,6 +15,7 @@ from collections.abc import Iterator
 
 from optctx.errors import CacheWarning, OptctxError, level_outside, shown
 from optctx.locks import lock_left_behind
+from optctx.outputs import interrupts, replace_file, tolerant
 
 try:
     from _blake2 import blake2b  # hashlib loads OpenSSL, which takes longer than everything else about a tag
@@ -62,7 +63,7 @@ class FolderStore:
             self._make()
             os.scandir(self._path).close()
         except (OSError, ValueError) as error:
-            if _interrupts(error):
+            if interrupts(error):
                 raise
             raise OptctxError(f"cannot keep {self.what} in {shown(self._path)}: {_said(error)}") from error
 
@@ -74,7 +75,7 @@ class FolderStore:
                 data = memoryview(file.read())
                 used = os.fstat(file.fileno()).st_mtime
             if abs(time.time() - used) > _RECENT:
-                with _tolerant():  # in a read-only folder
+                with tolerant():  # in a read-only folder
                     os.utime(path)
         except FileNotFoundError:
             return None
@@ -92,7 +93,7 @@ class FolderStore:
         name = self._name(key)
         try:
             self._make()
-            self._write(os.path.join(self._path, name), tag(name, value), value)
+            replace_file(os.path.join(self._path, name), tag(name, value), value)
             self._room -= len(value)
             if self._room < 0:
                 self._make_room()
@@ -116,18 +117,6 @@ class FolderStore:
     def _make(self) -> None:
         os.makedirs(self._path, 0o700, exist_ok=True)
 
-    def _write(self, path: str, *parts: bytes) -> None:
-        """Write a whole file, then put it in place of the one before, if any."""
-        temporary = f"{path}.{os.urandom(8).hex()}.new"
-        try:
-            with open(temporary, "xb") as file:
-                file.writelines(parts)
-            os.replace(temporary, path)
-        except BaseException:
-            with _tolerant():
-                os.unlink(temporary)
-            raise
-
     def _make_room(self) -> None:
         """Drop the entries that were used least recently, and what interrupted writers left."""
         found = sorted(self._files())
@@ -136,7 +125,7 @@ class FolderStore:
         before = time.time() - _STALE
         for used, size, path in found:
             if total > keep or (path.endswith(".new") and used < before):
-                with _tolerant():  # another process may have dropped it
+                with tolerant():  # another process may have dropped it
                     os.unlink(path)
                     total -= size
         self._room = self._limit // 16  # other processes write as well
@@ -150,7 +139,7 @@ class FolderStore:
                     yield status.st_mtime, status.st_size, each.path
 
     def _failed(self, error: Exception, kind: str, what: str) -> None:
-        if _interrupts(error):
+        if interrupts(error):
             try:
                 raise error
             finally:
@@ -170,21 +159,6 @@ _REMEDIES = {
     "writing": "results are not kept until the folder has space and can be written to",
     "clearing": "remove the folder to be certain",
 }
-
-
-def _interrupts(error: Exception) -> bool:
-    """Tell whether a signal handler raised it, such as `TimeoutError()`, and no system call."""
-    return isinstance(error, OSError) and error.errno is None
-
-
-@contextlib.contextmanager
-def _tolerant() -> Iterator[None]:
-    """Ignore what the system refuses."""
-    try:
-        yield
-    except OSError as error:
-        if _interrupts(error):
-            raise
 
 
 def _said(error: Exception) -> str:

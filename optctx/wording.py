@@ -74,8 +74,8 @@ def html_table(title: str, headings: Sequence[str], rows: Iterable[Sequence[str]
         return f"<tr>{''.join(f'<{kind}>{escape(printable(cell))}</{kind}>' for cell in cells)}</tr>"
 
     shown = list(itertools.islice(rows, _ROWS))
-    more = f"<caption>{escape(printable(title))}; the first {_ROWS} of {counted(count, 'row')}</caption>"
-    caption = more if count > len(shown) else f"<caption>{escape(printable(title))}</caption>"
+    more = f"; the first {_ROWS} of {counted(count, 'row')}" if count > len(shown) else ""
+    caption = f"<caption>{escape(printable(title))}{more}</caption>"
     body = "".join(line(cells, "td") for cells in shown)
     return f"<table>{caption}<thead>{line(headings, 'th')}</thead><tbody>{body}</tbody></table>"
 

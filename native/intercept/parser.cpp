@@ -20,16 +20,12 @@ std::uint64_t parse(unsigned image, std::uintptr_t function, const std::uint64_t
     using Parse = std::uint64_t (*)(std::uint64_t, std::uint64_t, std::uint64_t, std::uint64_t, std::uint64_t,
                                     std::uint64_t, std::uint64_t, std::uint64_t);
     const struct Alone {
-        const os::Keys key;
+        const os::Locked locked;
         bool& here;
-        Alone(std::uintptr_t address, bool& flag) : key{address}, here(flag) {
-            os::lock(key, {wait_for_parser, [] {}});
+        Alone(std::uintptr_t address, bool& flag) : locked({address}, {wait_for_parser, [] {}}), here(flag) {
             here = true;
         }
-        ~Alone() {
-            here = false;
-            os::unlock(key);
-        }
+        ~Alone() { here = false; }
     } alone(function, parsing[image]);
     return reinterpret_cast<Parse>(function)(a[0], a[1], a[2], a[3], a[4], a[5], stack[1], stack[2]);
 }

@@ -87,16 +87,15 @@ void hold(optctx_value& value, std::string_view text) {
 // Hands over what the option has at this address.
 void hand_over(const Option& option, std::uintptr_t address, optctx_take take, void* to) {
     optctx_value value{};
+    value.kind = static_cast<std::uint32_t>(option.kind);
     values::Scalar scalar;
     if (option.kind == values::Kind::enumeration) {
-        value.kind = OPTCTX_ENUM;
         const std::uint64_t stored = values::read_integer(option.enum_size, address);
         const auto at = std::find(option.stored.begin(), option.stored.end(), stored);
         if (at != option.stored.end())
             hold(value, option.choices[static_cast<std::size_t>(at - option.stored.begin())]);
     } else {
         scalar = values::read_scalar(option.kind, address);
-        value.kind = static_cast<std::uint32_t>(option.kind);
         if (const auto* given = std::get_if<values::Text>(&scalar)) {
             value.kind = OPTCTX_STRING;
             hold(value, given->bytes);
@@ -301,17 +300,13 @@ int32_t enter(const optctx_context* context, optctx_scope* out, optctx_error* er
 
 int32_t leave(optctx_scope scope, optctx_error* error) noexcept {
     return guarded(error, [&] {
-        switch (scopes::leave_of_thread({scope.thread, scope.number})) {
-            case scopes::Left::on_another_thread:
-                throw Refused(OPTCTX_SCOPE,
-                              "cannot leave a scope: it was entered on another thread; leave it on that thread");
-            case scopes::Left::not_inside:
-                throw Refused(
-                    OPTCTX_SCOPE,
-                    "cannot leave a scope: this thread is not inside it, it was not entered or was left already");
-            default:
-                break;
-        }
+        const scopes::Left left = scopes::leave_of_thread({scope.thread, scope.number});
+        if (left == scopes::Left::on_another_thread)
+            throw Refused(OPTCTX_SCOPE,
+                          "cannot leave a scope: it was entered on another thread; leave it on that thread");
+        if (left == scopes::Left::not_inside)
+            throw Refused(OPTCTX_SCOPE,
+                          "cannot leave a scope: this thread is not inside it, it was not entered or was left already");
     });
 }
 

@@ -39,36 +39,30 @@ public:
 
 private:
     ForkLocks() {
-        if (const int failed = pthread_atfork(before, in_parent, in_child); failed != 0)
+        if (const int failed = pthread_atfork(before, release, in_child); failed != 0)
             throw OsError("pthread_atfork", 0, failed);
     }
 
-    void hold() {
-        mutex_.lock();
-        for (ForkSafeMutex* each : mutexes_) {
+    static void before() {
+        get().mutex_.lock();
+        for (ForkSafeMutex* each : get().mutexes_) {
             // The forking thread itself holds the mutex if a signal handler forks.
             each->held_by_fork_ = each->owner_.load(std::memory_order_relaxed) != ForkSafeMutex::this_thread();
             if (each->held_by_fork_) each->mutex_.lock();
         }
     }
 
-    void release() {
-        for (ForkSafeMutex* each : mutexes_)
+    static void release() {
+        for (ForkSafeMutex* each : get().mutexes_)
             if (each->held_by_fork_) each->mutex_.unlock();
-        mutex_.unlock();
+        get().mutex_.unlock();
     }
 
-    void run_repairs() noexcept {
-        ForkSafeMutex::repairing_ = true;
-        for (const auto& repair : repairs_) repair();
-        ForkSafeMutex::repairing_ = false;
-    }
-
-    static void before() { get().hold(); }
-    static void in_parent() { get().release(); }
     static void in_child() {
-        get().run_repairs();
-        get().release();
+        ForkSafeMutex::repairing_ = true;
+        for (const auto& repair : get().repairs_) repair();
+        ForkSafeMutex::repairing_ = false;
+        release();
     }
 
     std::mutex mutex_;                     // of the lists; taken before all others
@@ -88,16 +82,17 @@ thread_local std::uint32_t held = 0;  // one bit for each rank: no thread holds 
 
 }  // namespace
 
-void ForkSafeMutex::check_rank() const noexcept {
+void ForkSafeMutex::note_taken() const noexcept {
     const auto rank = static_cast<unsigned>(rank_);
-    if (held >> rank == 0) return;
+    if (held >> rank == 0) {
+        held |= std::uint32_t{1} << rank;
+        return;
+    }
     const auto highest = static_cast<std::size_t>(std::bit_width(held)) - 1;
     std::fprintf(stderr, "optctx: a thread that holds the lock '%s' takes the lock '%s', which comes before it\n",
                  names[highest], names[rank]);
     std::abort();
 }
-
-void ForkSafeMutex::note_taken() const noexcept { held |= std::uint32_t{1} << static_cast<unsigned>(rank_); }
 
 void ForkSafeMutex::note_given() const noexcept { held &= ~(std::uint32_t{1} << static_cast<unsigned>(rank_)); }
 #endif

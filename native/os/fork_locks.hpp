@@ -41,9 +41,8 @@ public:
 
     void lock() {
         if (in_repair()) return;
-        check_rank();
-        mutex_.lock();
         note_taken();
+        mutex_.lock();
         owner_.store(this_thread(), std::memory_order_relaxed);
     }
     void unlock() {
@@ -63,11 +62,9 @@ private:
 
 #ifdef OPTCTX_CHECK_RANKS
     // If the calling thread holds a lock of the same or a higher rank, prints the names of both locks and aborts.
-    void check_rank() const noexcept;
     void note_taken() const noexcept;
     void note_given() const noexcept;
 #else
-    void check_rank() const noexcept {}
     void note_taken() const noexcept {}
     void note_given() const noexcept {}
 #endif

@@ -63,29 +63,18 @@ void release_others() noexcept {
 
 }  // namespace
 
-Keys in_order(Keys keys) {
-    std::sort(keys.begin(), keys.end());
-    keys.erase(std::unique(keys.begin(), keys.end()), keys.end());
-    return keys;
-}
-
-void lock(const Keys& keys, const Waiting& waiting) {
-    Keys taken;
-    taken.reserve(keys.size());
-    try {
-        for (const std::uintptr_t key : keys) {
-            take_waiting(key, waiting);
-            taken.push_back(key);
-        }
-    } catch (...) {
-        unlock(taken);
-        throw;
+Locked::Locked(std::vector<std::uintptr_t> keys, const Waiting& waiting) : Locked() {  // from here on, ~Locked runs
+    std::ranges::sort(keys);
+    taken_.reserve(keys.size());
+    for (const std::uintptr_t key : keys) {
+        take_waiting(key, waiting);
+        taken_.push_back(key);
     }
 }
 
-void unlock(const Keys& keys) noexcept {
+Locked::~Locked() {
     const std::lock_guard guard(table->mutex);
-    for (const std::uintptr_t key : keys) {
+    for (const std::uintptr_t key : taken_) {
         const auto at = table->held.find(key);
         if (--at->second.depth == 0) table->held.erase(at);
     }

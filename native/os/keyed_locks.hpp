@@ -7,20 +7,27 @@
 
 namespace optctx::os {
 
-using Keys = std::vector<std::uintptr_t>;  // addresses in this process, ascending, unique
-
-// Sorts the keys and removes duplicates. Threads that take locks in this order cannot deadlock.
-Keys in_order(Keys keys);
-
-// Takes all locks for this thread, or throws what `interrupted` throws with none taken. A thread that must wait passes
-// the wait itself to `wait`, which can release what other threads may need around it. It calls `interrupted` between
-// waits.
+// A thread that must wait passes the wait itself to `wait`, which can release what other threads may need around it. It
+// calls `interrupted` between waits.
 struct Waiting {
     std::function<void(const std::function<void()>&)> wait;
     std::function<void()> interrupted;
 };
-void lock(const Keys& keys, const Waiting& waiting);
-void unlock(const Keys& keys) noexcept;
+
+// While it lives, this thread has the locks of these addresses. It takes them in one order, so threads cannot deadlock.
+class Locked {
+public:
+    // Throws what `interrupted` throws, with none taken.
+    Locked(std::vector<std::uintptr_t> keys, const Waiting& waiting);
+    Locked(const Locked&) = delete;
+    Locked& operator=(const Locked&) = delete;
+    ~Locked();
+
+private:
+    Locked() = default;
+
+    std::vector<std::uintptr_t> taken_;
+};
 // The number of locks held by any thread. In the child of a fork, only those of the forking thread count.
 std::size_t locked() noexcept;
 

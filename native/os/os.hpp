@@ -45,8 +45,6 @@ struct MappedRange {
 
 // A snapshot of this process's address space, sorted by address.
 std::vector<MappedRange> address_space();
-// True if every byte of [address, address + size) is readable.
-bool is_readable(const std::vector<MappedRange>& space, std::uintptr_t address, std::size_t size);
 
 // Owns a file that is open for reading. Converts to false if the file could not be opened. Waits for no writer of a
 // FIFO.

@@ -73,18 +73,6 @@ std::vector<MappedRange> address_space() {
     return ranges;
 }
 
-bool is_readable(const std::vector<MappedRange>& space, std::uintptr_t address, std::size_t size) {
-    auto range = std::ranges::upper_bound(space, address, {}, &MappedRange::end);
-    while (size > 0) {
-        if (range == space.end() || range->begin > address || !range->permits(PROT_READ)) return false;
-        const std::size_t here = std::min<std::size_t>(size, range->end - address);
-        address += here;
-        size -= here;
-        ++range;
-    }
-    return true;
-}
-
 Descriptor::Descriptor(const std::string& path) noexcept
     : number_(open(path.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)) {}
 

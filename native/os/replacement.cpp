@@ -146,10 +146,11 @@ void Replacement::install() {
     };
     if (!move()) {
         const int code = errno;
-        // The kernel validates everything before it removes the old pages. If it runs out of memory after that, the
-        // library has no code, so retrying is the only option.
+        // The kernel validates everything before it removes the old pages, all of them. If it runs out of memory after
+        // that, the library has no code, so retrying is the only option.
         bool moved = false;
-        while (!is_readable(address_space(), begin_, mapping_.size()) && !(moved = move())) usleep(1000);
+        std::uint8_t first;
+        while (!read_checked(begin_, &first, 1) && !(moved = move())) usleep(1000);
         if (!moved) throw OsError("mremap of changed code", begin_, code);
     }
     serialise_processors();

@@ -9,7 +9,6 @@
 #include <cerrno>
 #include <mutex>
 #include <stdexcept>
-#include <string>
 
 namespace optctx::os {
 namespace {
@@ -19,116 +18,101 @@ struct Asked {
     unsigned users = 0;
 };
 
-struct Hook {
-    int signal;
-    const char* name;
-    std::array<Asked, 4> asked{};  // one for each purpose
-    struct sigaction previous{};
-    bool installed = false;
-};
-
-// Guards everything except the handler pointers and `previous`, which a signal handler reads.
+// Guards everything except the handler pointers and `previous`, which the signal handler reads.
 auto& mutex = *new ForkSafeMutex(Rank::handlers);
-Hook fault{SIGSEGV, "SIGSEGV"};
-Hook trap{SIGTRAP, "SIGTRAP"};
-
-Hook& hook_of(int signal) { return signal == SIGSEGV ? fault : trap; }
+std::array<Asked, 4> all_asked{};  // one for each purpose
+struct sigaction previous{};
+bool installed = false;
 
 // Ends the process as if no handler had been installed: a fault recurs when its instruction runs again.
-void die(int signal, bool comes_again) {
-    ::signal(signal, SIG_DFL);
-    if (!comes_again) raise(signal);
+void die(bool comes_again) {
+    ::signal(SIGSEGV, SIG_DFL);
+    if (!comes_again) raise(SIGSEGV);
 }
 
-void pass_on(const Hook& hook, siginfo_t* info, void* context) {
-    const struct sigaction& previous = hook.previous;
+void pass_on(siginfo_t* info, void* context) {
     const bool by_processor = info->si_code > 0;
-    const bool comes_again = by_processor && hook.signal == SIGSEGV;
     const bool plain = (previous.sa_flags & SA_SIGINFO) == 0;
-    if (plain && previous.sa_handler == SIG_DFL) return die(hook.signal, comes_again);
+    if (plain && previous.sa_handler == SIG_DFL) return die(by_processor);
     if (plain && previous.sa_handler == SIG_IGN) {
-        if (by_processor) die(hook.signal, comes_again);  // the kernel ignores only signals that were sent
+        if (by_processor) die(by_processor);  // the kernel ignores only signals that were sent
         return;
     }
-    if ((previous.sa_flags & SA_RESETHAND) != 0) ::signal(hook.signal, SIG_DFL);
+    if ((previous.sa_flags & SA_RESETHAND) != 0) ::signal(SIGSEGV, SIG_DFL);
     if (plain)
-        previous.sa_handler(hook.signal);
+        previous.sa_handler(SIGSEGV);
     else
-        previous.sa_sigaction(hook.signal, info, context);
+        previous.sa_sigaction(SIGSEGV, info, context);
 }
 
-void on_signal(int signal, siginfo_t* info, void* context) {
-    const Hook& hook = hook_of(signal);
-    for (const Asked& asked : hook.asked) {
+void on_signal(int, siginfo_t* info, void* context) {
+    for (const Asked& asked : all_asked) {
         const SignalHandler handler = asked.handler.load(std::memory_order_acquire);
         if (handler != nullptr && handler(*info, *static_cast<ucontext_t*>(context))) return;
     }
-    pass_on(hook, info, context);
+    pass_on(info, context);
 }
 
-struct sigaction action_of(const Hook& hook) {
+struct sigaction action_now() {
     struct sigaction now{};
-    if (sigaction(hook.signal, nullptr, &now) != 0) throw OsError("sigaction", 0, errno);
+    if (sigaction(SIGSEGV, nullptr, &now) != 0) throw OsError("sigaction", 0, errno);
     return now;
 }
 
-bool stands_first(const Hook& hook) {
-    const struct sigaction now = action_of(hook);
+bool stands_first() {
+    const struct sigaction now = action_now();
     return (now.sa_flags & SA_SIGINFO) != 0 && now.sa_sigaction == on_signal;
 }
 
 // True if there is no handler, and so none that would pass signals on to this one.
-bool was_removed(const Hook& hook) {
-    const struct sigaction now = action_of(hook);
+bool was_removed() {
+    const struct sigaction now = action_now();
     return (now.sa_flags & SA_SIGINFO) == 0 && (now.sa_handler == SIG_DFL || now.sa_handler == SIG_IGN);
 }
 
-void check_first(const Hook& hook) {
-    if (!stands_first(hook))
-        throw std::runtime_error(std::string("another handler of ") + hook.name +
-                                 " was installed over the one that optctx works with");
+void check_first() {
+    if (!stands_first())
+        throw std::runtime_error("another handler of SIGSEGV was installed over the one that optctx works with");
 }
 
-void install(Hook& hook) {
-    hook.previous = action_of(hook);
-    struct sigaction action = hook.previous;  // keeps the signal mask that the previous handler expects
+void install() {
+    previous = action_now();
+    struct sigaction action = previous;  // keeps the signal mask that the previous handler expects
     action.sa_sigaction = on_signal;
     // A previous handler may raise the signal itself.
     action.sa_flags = (action.sa_flags & SA_RESTART) | SA_SIGINFO | SA_ONSTACK | SA_NODEFER;
-    if (sigaction(hook.signal, &action, nullptr) != 0) throw OsError("sigaction", 0, errno);
-    hook.installed = true;
+    if (sigaction(SIGSEGV, &action, nullptr) != 0) throw OsError("sigaction", 0, errno);
+    installed = true;
 }
 
-Asked& place_of(Hook& hook, SignalHandler handler) {
-    for (Asked& asked : hook.asked)
+Asked& place_of(SignalHandler handler) {
+    for (Asked& asked : all_asked)
         if (asked.handler.load() == handler) return asked;
-    for (Asked& asked : hook.asked)
+    for (Asked& asked : all_asked)
         if (asked.handler.load() == nullptr) return asked;
     throw std::runtime_error("no room for another signal handler");
 }
 
 }  // namespace
 
-FirstHandler::FirstHandler(int signal, SignalHandler handler) : signal_(signal), handler_(handler) {
+FirstHandler::FirstHandler(SignalHandler handler) : handler_(handler) {
     const std::lock_guard lock(mutex);
-    Hook& hook = hook_of(signal);
-    Asked& asked = place_of(hook, handler);
-    if (hook.installed && !was_removed(hook))
-        check_first(hook);
+    Asked& asked = place_of(handler);
+    if (installed && !was_removed())
+        check_first();
     else
-        install(hook);
+        install();
     asked.handler = handler;
     ++asked.users;
 }
 
 FirstHandler::~FirstHandler() {
     const std::lock_guard lock(mutex);
-    Hook& hook = hook_of(signal_);
-    Asked& asked = place_of(hook, handler_);
+    Asked& asked = place_of(handler_);
     if (--asked.users == 0) asked.handler = nullptr;
     try {
-        const bool is_used = std::ranges::any_of(hook.asked, [](const Asked& each) { return each.users > 0; });
-        if (!is_used && stands_first(hook)) hook.installed = sigaction(hook.signal, &hook.previous, nullptr) != 0;
+        const bool is_used = std::ranges::any_of(all_asked, [](const Asked& each) { return each.users > 0; });
+        if (!is_used && stands_first()) installed = sigaction(SIGSEGV, &previous, nullptr) != 0;
     } catch (const OsError&) {
         // This handler stays installed, and passes everything on.
     }
@@ -136,19 +120,19 @@ FirstHandler::~FirstHandler() {
 
 void FirstHandler::check() const {
     const std::lock_guard lock(mutex);
-    check_first(hook_of(signal_));
+    check_first();
 }
 
-bool is_asked_first(int signal) {
+bool is_asked_first() {
     const std::lock_guard lock(mutex);
-    return stands_first(hook_of(signal));
+    return stands_first();
 }
 
-bool is_blocked(int signal) {
+bool is_blocked() {
     sigset_t blocked;
     if (const int failed = pthread_sigmask(SIG_BLOCK, nullptr, &blocked); failed != 0)
         throw OsError("pthread_sigmask", 0, failed);
-    return sigismember(&blocked, signal) == 1;
+    return sigismember(&blocked, SIGSEGV) == 1;
 }
 
 }  // namespace optctx::os

@@ -1,4 +1,4 @@
-// Handlers for signals raised by the processor, installed before any existing handler.
+// Handlers of SIGSEGV, installed before any existing handler.
 #pragma once
 
 #include <signal.h>
@@ -16,7 +16,7 @@ class FirstHandler {
 public:
     // Throws std::runtime_error if other code has installed a handler on top of existing first handlers. If other code
     // has removed them, installs them again.
-    FirstHandler(int signal, SignalHandler handler);
+    explicit FirstHandler(SignalHandler handler);
     FirstHandler(const FirstHandler&) = delete;
     FirstHandler& operator=(const FirstHandler&) = delete;
     ~FirstHandler();
@@ -24,14 +24,13 @@ public:
     void check() const;
 
 private:
-    int signal_;
     SignalHandler handler_;
 };
 
 // False if other code has installed a handler on top, or if there is no first handler.
-bool is_asked_first(int signal);
+bool is_asked_first();
 
 // True if this thread blocks the signal, so that it would kill the thread in spite of a handler.
-bool is_blocked(int signal);
+bool is_blocked();
 
 }  // namespace optctx::os

@@ -15,40 +15,17 @@
 
 namespace {
 
-// What a compilation needs exclusively, among compilations of optctx.
-struct Need {
-    unsigned image;
-    std::uintptr_t llvm_context;
-    std::uintptr_t target_machine;  // 0: none
-    // llvmlite's lock if the LLVMContext is the global one, which every user of llvmlite shares; otherwise None. It is
-    // taken last, because the garbage collector may take it at any moment to close a module.
-    nb::object llvmlite_lock;
-};
-
 // While it lives, the image sees the scope of this thread's task. The constructor raises what entering a context
 // raises, with nothing changed.
 class InTask {
 public:
-    explicit InTask(unsigned image) { scoping::begin_in_task(image); }
+    explicit InTask(unsigned image) { scoping::begin_in_task(views::checked_image(image)); }
     InTask(const InTask&) = delete;
     InTask& operator=(const InTask&) = delete;
     ~InTask() {
         const nb::error_scope pending;
         scoping::end_call();
     }
-};
-
-class Locked {
-public:
-    explicit Locked(os::Keys keys) : keys_(std::move(keys)) {
-        os::lock(keys_, {&wait_without_gil, &run_signal_handlers});
-    }
-    Locked(const Locked&) = delete;
-    Locked& operator=(const Locked&) = delete;
-    ~Locked() { os::unlock(keys_); }
-
-private:
-    os::Keys keys_;
 };
 
 // Returns the owner of the LLVMContext's binding if its mismatch mode is "switch", otherwise None. Needed for optctx's
@@ -87,19 +64,23 @@ private:
     void (*leave_)(nb::handle, bool);
 };
 
-// Runs `work` with exclusive use of what it needs, inside the context bound to the LLVMContext, if any. Returns None,
-// with nothing done, if the rule for work outside every scope forbids it (intercept/outside.hpp). `work` may throw
-// nanobind::python_error.
-nb::object run(const Need& need, const std::function<nb::object()>& work) {
+// Runs `work` with exclusive use, among compilations of optctx, of the LLVMContext and the TargetMachine, which may be
+// 0; inside the context bound to the LLVMContext, if any. `llvmlite_lock`: llvmlite's if the LLVMContext is the global
+// one, which every user of llvmlite shares; otherwise None. It is taken last, because the garbage collector may take it
+// at any moment to close a module. Returns None, with nothing done, if the rule for work outside every scope forbids it
+// (intercept/outside.hpp). `work` may throw nanobind::python_error.
+nb::object run(unsigned image, std::uintptr_t llvm_context, std::uintptr_t machine, nb::object llvmlite_lock,
+               const std::function<nb::object()>& work) {
+    std::vector<std::uintptr_t> keys{llvm_context};
+    if (machine != 0) keys.push_back(machine);
     nb::object scope, result;
     {
-        const InTask task(need.image);
-        const Locked locked(os::in_order(need.target_machine == 0 ? os::Keys{need.llvm_context}
-                                                                  : os::Keys{need.llvm_context, need.target_machine}));
-        const Inside llvmlite(need.llvmlite_lock, of_python);
-        scope = travelling(need.image, need.llvm_context);
+        const InTask task(image);
+        const os::Locked locked(std::move(keys), {&wait_without_gil, &run_signal_handlers});
+        const Inside llvmlite(std::move(llvmlite_lock), of_python);
+        scope = travelling(image, llvm_context);
         const Inside travels(scope, scoping::unjudged);
-        const bind::Early outside(need.image, reinterpret_cast<const void*>(need.llvm_context));
+        const bind::Early outside(image, reinterpret_cast<const void*>(llvm_context));
         result = outside.allowed() ? work() : nb::none();
     }
     if (!scope.is_none()) scoping::judge(scope, false);
@@ -108,15 +89,16 @@ nb::object run(const Need& need, const std::function<nb::object()>& work) {
 
 compile::Pointer pointer(std::uintptr_t address) { return reinterpret_cast<compile::Pointer>(address); }
 
-nb::list to_list(const compile::Errors& errors) {
-    nb::list texts;
-    for (const std::string& each : errors) texts.append(to_bytes(each));
-    return texts;
+nb::object to_python(const compile::Outcome& outcome) {
+    const nb::object failure = outcome.failure ? nb::object(to_bytes(*outcome.failure)) : nb::none();
+    nb::list errors;
+    for (const std::string& each : outcome.errors) errors.append(to_bytes(each));
+    return nb::make_tuple(failure, to_bytes(outcome.code), errors);
 }
 
 nb::bytes verify(const compile::Llvm& llvm, std::uintptr_t context, nb::object llvmlite_lock, std::uintptr_t module) {
     const InTask task(llvm.image);
-    const Locked locked(os::in_order(os::Keys{context}));
+    const os::Locked locked({context}, {&wait_without_gil, &run_signal_handlers});
     const Inside llvmlite(std::move(llvmlite_lock), of_python);
     return to_bytes(without_gil([&] { return compile::verify(llvm, pointer(module)); }));
 }
@@ -125,22 +107,18 @@ nb::object run_passes(const compile::Llvm& llvm, std::uintptr_t context, nb::obj
                       std::uintptr_t module, std::uintptr_t machine, const std::vector<compile::Setting>& tuning,
                       const nb::bytes& text) {
     const std::string pipeline(text.c_str(), text.size());
-    return run({llvm.image, context, machine, std::move(llvmlite_lock)}, [&]() -> nb::object {
-        const compile::Ran ran = without_gil([&] {
+    return run(llvm.image, context, machine, std::move(llvmlite_lock), [&] {
+        return to_python(without_gil([&] {
             return compile::run_passes(llvm, pointer(context), pointer(module), pointer(machine), tuning, pipeline);
-        });
-        nb::object parse_error = ran.parse_error ? nb::object(to_bytes(*ran.parse_error)) : nb::none();
-        return nb::make_tuple(parse_error, to_list(ran.errors));
+        }));
     });
 }
 
 nb::object emit(const compile::Llvm& llvm, std::uintptr_t context, nb::object llvmlite_lock, std::uintptr_t module,
                 std::uintptr_t machine, bool as_object) {
-    return run({llvm.image, context, machine, std::move(llvmlite_lock)}, [&]() -> nb::object {
-        const compile::Emitted emitted = without_gil(
-            [&] { return compile::emit(llvm, pointer(context), pointer(module), pointer(machine), as_object); });
-        nb::object code = emitted.code ? nb::object(to_bytes(*emitted.code)) : nb::none();
-        return nb::make_tuple(code, to_bytes(emitted.message), to_list(emitted.errors));
+    return run(llvm.image, context, machine, std::move(llvmlite_lock), [&] {
+        return to_python(without_gil(
+            [&] { return compile::emit(llvm, pointer(context), pointer(module), pointer(machine), as_object); }));
     });
 }
 
@@ -148,33 +126,28 @@ nb::object emit(const compile::Llvm& llvm, std::uintptr_t context, nb::object ll
 
 void add_compile(nb::module_& m) {
     nb::class_<compile::Llvm>(m, "Llvm", "Addresses of functions in a library of llvmlite's.")
-        .def(
-            "__init__",
-            [](compile::Llvm* self, unsigned image, const std::map<std::string, std::uintptr_t>& addresses) {
-                new (self) compile::Llvm{views::checked_image(image), addresses};
-            },
-            "image"_a, "addresses"_a);
+        .def(nb::init<unsigned, const std::map<std::string, std::uintptr_t>&>(), "image"_a, "addresses"_a);
     m.def("verify", &verify, "llvm"_a, "context"_a, "llvmlite_lock"_a.none(), "module"_a,
           "Return what LLVM's verifier says of a broken module; nothing of another one. `llvmlite_lock`: as in "
           "`run_passes`.");
     m.def("run_passes", &run_passes, "llvm"_a, "context"_a, "llvmlite_lock"_a.none(), "module"_a, "machine"_a,
           "tuning"_a, "text"_a,
           nb::sig("def run_passes(llvm: Llvm, context: int, llvmlite_lock: object, module: int, machine: int, "
-                  "tuning: collections.abc.Sequence[tuple[int, int]], text: bytes) -> tuple[bytes | None, list[bytes]] "
-                  "| None"),
-          "Run a pipeline. Returns (why it does not parse or None, errors), or None if the rule for work outside every "
-          "scope forbids it. `llvmlite_lock`: llvmlite's lock, or None "
+                  "tuning: collections.abc.Sequence[tuple[int, int]], text: bytes) "
+                  "-> tuple[bytes | None, bytes, list[bytes]] | None"),
+          "Run a pipeline. Returns (why it does not parse or None, no code, errors), or None if the rule for work "
+          "outside every scope forbids it. `llvmlite_lock`: llvmlite's lock, or None "
           "unless the LLVMContext is the global one. `machine` may be 0. `tuning`: (address of a function that sets a "
           "field of PipelineTuningOptions, value) for each field to set.");
     m.def("emit", &emit, "llvm"_a, "context"_a, "llvmlite_lock"_a.none(), "module"_a, "machine"_a, "as_object"_a,
           nb::sig("def emit(llvm: Llvm, context: int, llvmlite_lock: object, module: int, machine: int, "
                   "as_object: bool) -> tuple[bytes | None, bytes, list[bytes]] | None"),
-          "Emit code. Returns (code or None, why there is none, errors), or None as `run_passes` does.");
+          "Emit code. Returns (why there is none or None, code, errors), or None as `run_passes` does.");
     m.def(
         "compile_alone",
         [](unsigned image, std::uintptr_t context, std::uintptr_t machine, nb::object llvmlite_lock,
            nb::handle function, const nb::args& arguments) {
-            return run({views::checked_image(image), context, machine, std::move(llvmlite_lock)},
+            return run(image, context, machine, std::move(llvmlite_lock),
                        [&] { return blocks::call(function, arguments); });
         },
         "image"_a, "context"_a, "machine"_a, "llvmlite_lock"_a.none(), "function"_a, "arguments"_a,
@@ -184,7 +157,7 @@ void add_compile(nb::module_& m) {
     m.def(
         "run_in_task",
         [](unsigned image, nb::handle function, const nb::args& arguments) {
-            const InTask task(views::checked_image(image));
+            const InTask task(image);
             return blocks::call(function, arguments);
         },
         nb::sig("def run_in_task(image: int, function: collections.abc.Callable[..., R], /, *arguments: object) -> R"),

@@ -71,10 +71,8 @@ nb::tuple watchers_of(unsigned image) {
     return nb::tuple(nb::cast(found));
 }
 
-nb::object enter_watcher(nb::handle self) { return nb::borrow(self); }
-void leave_watcher(nb::handle self, bool) { remove_watcher(self); }
-
-constexpr blocks::Kind watcher_block{&enter_watcher, &leave_watcher};
+constexpr blocks::Kind watcher_block{[](nb::handle self) { return nb::borrow(self); },
+                                     [](nb::handle self, bool) { remove_watcher(self); }};
 
 void tell_watchers(unsigned image, std::uintptr_t option, image::RawStringRef value, bool refused) {
     if (!listening.load(std::memory_order_acquire) || !python_lives()) return;
@@ -85,10 +83,11 @@ void tell_watchers(unsigned image, std::uintptr_t option, image::RawStringRef va
     });
 }
 
-std::pair<std::string, FilePath> symbol_near(std::uintptr_t address) {
+std::pair<std::string, nb::str> symbol_near(std::uintptr_t address) {
     Dl_info found{};
-    if (dladdr(reinterpret_cast<const void*>(address), &found) == 0) return {};
-    return {found.dli_sname == nullptr ? "" : found.dli_sname, {found.dli_fname == nullptr ? "" : found.dli_fname}};
+    if (dladdr(reinterpret_cast<const void*>(address), &found) == 0) return {"", path_of("")};
+    return {found.dli_sname == nullptr ? "" : found.dli_sname,
+            path_of(found.dli_fname == nullptr ? "" : found.dli_fname)};
 }
 
 constexpr std::size_t most_frames = 64;

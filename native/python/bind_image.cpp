@@ -109,14 +109,14 @@ void add_image(nb::module_& m) {
     nb::class_<image::Library>(m, "Library", "A shared library of this process, with the symbols of its file.")
         .def(
             "__init__",
-            [](image::Library* self, FilePath path, std::uintptr_t base) {
-                new (self) image::Library(std::move(path.bytes), base);
+            [](image::Library* self, const nb::bytes& path, std::uintptr_t base) {
+                new (self) image::Library({path.c_str(), path.size()}, base);
             },
-            "path"_a, "base"_a)
-        .def_prop_ro("path", [](const image::Library& i) { return FilePath{i.path()}; })
+            "path"_a, "base"_a, "`path`: as `os.fsencode` gives it.")
+        .def_prop_ro("path", [](const image::Library& i) { return path_of(i.path()); })
         .def_prop_ro("base", &image::Library::base)
         .def_prop_ro("build_id", &image::Library::build_id)
-        .def_prop_ro("debug_file", [](const image::Library& i) { return FilePath{i.debug_file()}; })
+        .def_prop_ro("debug_file", [](const image::Library& i) { return path_of(i.debug_file()); })
         .def_prop_ro("is_stripped", &image::Library::is_stripped,
                      "Whether nothing but what the library exports has a name.")
         .def_prop_ro("end", &image::Library::end, "The address past its last byte in memory.")
@@ -179,9 +179,9 @@ void add_image(nb::module_& m) {
     m.def(
         "loaded_libraries",
         [] {
-            std::vector<std::pair<FilePath, std::uintptr_t>> found;
-            for (auto& library : image::loaded_libraries())
-                found.emplace_back(FilePath{std::move(library.path)}, library.base);
+            std::vector<std::pair<nb::str, std::uintptr_t>> found;
+            for (const auto& library : image::loaded_libraries())
+                found.emplace_back(path_of(library.path), library.base);
             return found;
         },
         "(path, base) of every shared library in this process.");

@@ -11,6 +11,7 @@
 #include <exception>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 inline std::span<const std::uint8_t> bytes_of(const nanobind::bytes& bytes) {
@@ -35,29 +36,12 @@ struct nanobind::detail::type_caster<optctx::values::Text> {
     }
 };
 
-// The path of a file, as Python's `os` reads and writes it: any bytes.
-struct FilePath {
-    std::string bytes;
-};
-template <>
-struct nanobind::detail::type_caster<FilePath> {
-    NB_TYPE_CASTER(FilePath, const_name("str"))
-
-    bool from_python(handle path, std::uint8_t, cleanup_list*) noexcept {
-        PyObject* encoded = nullptr;
-        if (PyUnicode_Check(path.ptr()) == 0 || PyUnicode_FSConverter(path.ptr(), &encoded) == 0) {
-            PyErr_Clear();
-            return false;
-        }
-        const object bytes = steal(encoded);
-        value.bytes.assign(PyBytes_AsString(encoded), static_cast<std::size_t>(PyBytes_Size(encoded)));
-        return true;
-    }
-
-    static handle from_cpp(const FilePath& path, rv_policy, cleanup_list*) noexcept {
-        return PyUnicode_DecodeFSDefaultAndSize(path.bytes.data(), static_cast<Py_ssize_t>(path.bytes.size()));
-    }
-};
+// The path of a file, any bytes, as `os.fsdecode` gives it.
+inline nanobind::str path_of(std::string_view path) {
+    PyObject* text = PyUnicode_DecodeFSDefaultAndSize(path.data(), static_cast<Py_ssize_t>(path.size()));
+    if (text == nullptr) throw nanobind::python_error();
+    return nanobind::steal<nanobind::str>(text);
+}
 
 // Raises an error of C++ in Python, as one of this type. The message may name a file, so it is any bytes.
 template <class Error>

@@ -21,10 +21,12 @@ namespace {
 struct Row {
     std::string_view name;
     const char* where;  // what sys.unraisablehook is told
+    // A reference that is never dropped: LLVM may run while Python shuts down, and while another function is set.
+    std::atomic<PyObject*> function{nullptr};
 };
 
 // In the order of Callback.
-constexpr std::array rows{
+std::array rows{
     Row{"attach", "optctx: attaching"},
     Row{"check_in_line", "optctx: comparing tasks"},
     Row{"cannot_enter", "optctx: entering a context"},
@@ -44,24 +46,21 @@ constexpr std::array rows{
 };
 static_assert(rows.size() == static_cast<std::size_t>(Callback::option_given) + 1);
 
-// References that are never dropped: LLVM may run while Python shuts down, and while another function is set.
-std::array<std::atomic<PyObject*>, rows.size()> functions{};
-
-const Row& row(Callback which) { return rows[static_cast<std::size_t>(which)]; }
+Row& row(Callback which) { return rows[static_cast<std::size_t>(which)]; }
 
 void set(const nb::kwargs& given) {
     for (auto [key, function] : given) {
         const auto name = nb::cast<std::string>(key);
-        const auto* const at = std::ranges::find(rows, std::string_view(name), &Row::name);
+        auto* const at = std::ranges::find(rows, std::string_view(name), &Row::name);
         if (at == rows.end()) throw nb::value_error(("no function is called back as " + name).c_str());
-        functions[static_cast<std::size_t>(at - rows.begin())] = nb::borrow(function).release().ptr();
+        at->function = nb::borrow(function).release().ptr();
     }
 }
 
 }  // namespace
 
 nb::object ask(Callback which, const nb::tuple& arguments) {
-    PyObject* function = functions[static_cast<std::size_t>(which)];
+    PyObject* function = row(which).function;
     if (function == nullptr)
         throw nb::value_error(("nothing was set to call back as " + std::string(row(which).name)).c_str());
     return blocks::call(function, arguments);
@@ -81,7 +80,7 @@ void ask_from_llvm(Callback which, const Arguments& arguments, const std::functi
 }
 
 void tell(Callback which, const Arguments& arguments) noexcept {
-    if (!python_lives() || functions[static_cast<std::size_t>(which)] == nullptr) return;
+    if (!python_lives() || row(which).function == nullptr) return;
     const WithGil gil;
     const nb::error_scope pending;
     try {

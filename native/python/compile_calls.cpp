@@ -33,7 +33,7 @@ public:
         if (installed_) llvm_.set_diagnostic_handler(context_, nullptr, nullptr, false);
     }
 
-    Errors errors;
+    std::vector<std::string> errors;
 
 private:
     static void handle(Pointer diagnostic, Pointer data) {
@@ -65,8 +65,8 @@ std::string verify(const Llvm& llvm, Pointer module) {
     return take_text(words, llvm.dispose_string);
 }
 
-Ran run_passes(const Llvm& llvm, Pointer context, Pointer module, Pointer machine, const std::vector<Setting>& settings,
-               const std::string& text) {
+Outcome run_passes(const Llvm& llvm, Pointer context, Pointer module, Pointer machine,
+                   const std::vector<Setting>& settings, const std::string& text) {
     const Owner tuning(llvm.create_tuning(), llvm.dispose_tuning);
     for (const auto& [set, value] : settings) reinterpret_cast<void (*)(Pointer, int)>(set)(tuning.get(), value);
     const Owner builder(llvm.create_pass_builder(machine, tuning.get()), llvm.dispose_pass_builder);
@@ -76,18 +76,19 @@ Ran run_passes(const Llvm& llvm, Pointer context, Pointer module, Pointer machin
     llvm.parse_pipeline(&error, builder.get(), manager.get(), text.data(), text.size());
     // The low bit marks an unchecked error. Success is a null pointer with that bit set.
     const auto payload = reinterpret_cast<Pointer>(reinterpret_cast<std::uintptr_t>(error) & ~std::uintptr_t{1});
-    if (payload != nullptr) return {take_text(llvm.error_message(payload), llvm.dispose_error_message), {}};
+    if (payload != nullptr) return {take_text(llvm.error_message(payload), llvm.dispose_error_message), {}, {}};
     llvm.run_pass_manager(manager.get(), module, builder.get());
-    return {std::nullopt, std::move(diagnostics.errors)};
+    return {std::nullopt, {}, std::move(diagnostics.errors)};
 }
 
-Emitted emit(const Llvm& llvm, Pointer context, Pointer module, Pointer machine, bool as_object) {
+Outcome emit(const Llvm& llvm, Pointer context, Pointer module, Pointer machine, bool as_object) {
     Diagnostics diagnostics(llvm, context);
     char* message = nullptr;
     const Owner buffer(llvm.emit_to_memory(machine, module, as_object ? 1 : 0, &message), llvm.dispose_buffer);
-    std::optional<std::string> code;
-    if (buffer != nullptr) code.emplace(llvm.buffer_start(buffer.get()), llvm.buffer_size(buffer.get()));
-    return {std::move(code), take_text(message, llvm.dispose_string), std::move(diagnostics.errors)};
+    std::string said = take_text(message, llvm.dispose_string);
+    if (buffer == nullptr) return {std::move(said), {}, std::move(diagnostics.errors)};
+    std::string code(llvm.buffer_start(buffer.get()), llvm.buffer_size(buffer.get()));
+    return {std::nullopt, std::move(code), std::move(diagnostics.errors)};
 }
 
 }  // namespace optctx::compile

@@ -47,29 +47,22 @@ struct Llvm {
     void (*dispose_message)(char*) = calls["dispose_message"];
 };
 
-// The diagnostics with error severity. Without a handler, LLVM prints diagnostics to standard error, and an error calls
-// `exit(1)`.
-using Errors = std::vector<std::string>;
-
 // Returns what LLVM's verifier says of a broken module, and nothing of another one. Debug info that is broken breaks no
 // module: LLVM leaves it out where it reads one.
 std::string verify(const Llvm& llvm, Pointer module);
 
-struct Ran {
-    std::optional<std::string> parse_error;  // of the pipeline; if set, nothing was run
-    Errors errors;
+struct Outcome {
+    std::optional<std::string> failure;  // why the pipeline does not parse and nothing was run, or there is no code
+    std::string code;
+    // The diagnostics with error severity. Without a handler, LLVM prints diagnostics to standard error, and an error
+    // calls `exit(1)`.
+    std::vector<std::string> errors;
 };
 // A field of PipelineTuningOptions that the program has set: the address of the function that sets it, and the value.
 using Setting = std::pair<std::uintptr_t, int>;
 // `machine` may be null.
-Ran run_passes(const Llvm& llvm, Pointer context, Pointer module, Pointer machine, const std::vector<Setting>& settings,
-               const std::string& text);
-
-struct Emitted {
-    std::optional<std::string> code;
-    std::string message;  // why there is no code
-    Errors errors;
-};
-Emitted emit(const Llvm& llvm, Pointer context, Pointer module, Pointer machine, bool as_object);
+Outcome run_passes(const Llvm& llvm, Pointer context, Pointer module, Pointer machine,
+                   const std::vector<Setting>& settings, const std::string& text);
+Outcome emit(const Llvm& llvm, Pointer context, Pointer module, Pointer machine, bool as_object);
 
 }  // namespace optctx::compile

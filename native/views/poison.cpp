@@ -42,14 +42,14 @@ bool handle(unsigned image, const Prepared& of, std::uintptr_t address, ucontext
 
 bool is_handled() noexcept {
     try {
-        return !os::is_blocked(SIGSEGV) && os::is_asked_first(SIGSEGV);
+        return !os::is_blocked() && os::is_asked_first();
     } catch (const os::OsError&) {
         return false;
     }
 }
 
 void check_unblocked() {
-    if (os::is_blocked(SIGSEGV))
+    if (os::is_blocked())
         throw UnwatchedError("this thread blocks SIGSEGV, by which it is told that an option is read");
 }
 
@@ -91,9 +91,7 @@ void give_up_unhandled_poison() noexcept {
     }
 }
 
-PoisonHandler::PoisonHandler() try : first_(SIGSEGV, on_fault) {
-    check_unblocked();
-} catch (const std::runtime_error& error) {
+PoisonHandler::PoisonHandler() try : first_(on_fault) { check_unblocked(); } catch (const std::runtime_error& error) {
     throw UnwatchedError(error.what());
 }
 

@@ -20,7 +20,7 @@ class Image(Library):
 
     def __init__(self, path: str, base: int) -> None:
         """Read the symbols of the library at this base. Raises RuntimeError for what cannot be used."""
-        super().__init__(path, base)
+        super().__init__(os.fsencode(path), base)
         self.findings = Findings(self)
         self._index: int | None = None
 

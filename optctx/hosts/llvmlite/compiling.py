@@ -195,7 +195,7 @@ def run_passes(
     ran = _native.run_passes(*_alone(module_at), module_at, machine_at, setters, text)
     raise_problems()
     assert ran is not None  # else the reason was left
-    error, errors = ran
+    error, _, errors = ran
     if error is not None:
         said = clipped(error.decode(errors="replace"))
         raise PassPipelineError(
@@ -244,11 +244,11 @@ def emit(module: ModuleRef, target_machine: TargetMachine, *, as_object: bool, c
     emitted = _native.emit(*_alone(module_at), module_at, machine_at, as_object)
     raise_problems()
     assert emitted is not None  # else the reason was left
-    code, message, errors = emitted
+    failure, code, errors = emitted
     _raise_errors(errors)
-    if code is None:
+    if failure is not None:
         what = "an object" if as_object else "assembly"
-        why = message.decode(errors="replace").strip() or "no reason given"
+        why = failure.decode(errors="replace").strip() or "no reason given"
         raise OptctxError(
             f"LLVM cannot emit {what} for {target_machine.triple}: {why}; "
             "call llvmlite.binding.initialize_all_asmprinters() first, or choose a target that emits it"

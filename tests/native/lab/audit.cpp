@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cerrno>
 #include <memory>
 #include <stdexcept>
 #include <thread>
@@ -169,15 +170,24 @@ void close_again(std::uintptr_t address) noexcept {
     if (page != nullptr && active.load()) audit->protect(*page, true);
 }
 
-bool on_trap(const siginfo_t& info, ucontext_t& context) noexcept {
+struct sigaction former_trap{};
+
+void on_trap(int, siginfo_t* info, void* context) {
     const Busy here;
-    return lab::stepping::end(info, context, close_again);
+    if (lab::stepping::end(*info, *static_cast<ucontext_t*>(context), close_again)) return;
+    sigaction(SIGTRAP, &former_trap, nullptr);  // of no step: it is for who handled traps before
+    raise(SIGTRAP);
 }
 
 void install() {
-    static const os::FirstHandler trap(SIGTRAP, on_trap), fault(SIGSEGV, on_fault);
-    trap.check();
+    static const os::FirstHandler fault(on_fault);
     fault.check();
+    struct sigaction trap{};
+    trap.sa_sigaction = on_trap;
+    trap.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER;
+    struct sigaction before{};
+    if (sigaction(SIGTRAP, &trap, &before) != 0) throw os::OsError("sigaction", 0, errno);
+    if (before.sa_sigaction != on_trap) former_trap = before;
 }
 
 }  // namespace

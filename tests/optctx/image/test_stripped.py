@@ -136,7 +136,7 @@ def test_a_library_in_which_references_to_options_would_not_be_found_is_refused(
             pack_pointers(changed)
         changed.rename(copied)
         with pytest.raises(MisfitError, match=why):
-            Library(str(copied), base)
+            Library(str(copied).encode(), base)
 
 
 # Tracing
