@@ -42,10 +42,6 @@ class Plan:
         self.served: dict[int, list[RegisteredOption]] = {}
         self.unavailable: dict[str, str] = {}
 
-    def words(self) -> tuple[list[int], list[int]]:
-        """Return for each site the word of its view, and whether that leads to an address that it takes."""
-        return self.references.sites.words(self.slots, self.readers, len(self.regions))
-
     def sees_reads(self, option: RegisteredOption) -> bool:
         """Return whether it can be known if LLVM reads the option: those that print it reads everywhere."""
         return self.printing is None or option not in self.printing.options
@@ -105,8 +101,7 @@ def make_plan(survey: Survey, references: References) -> Plan:
     others = {part.address for part in survey.reporting}
     if printing is not None:
         others.add(printing.types.address)
-    read = {region: slot for region, slot in plan.slots.items() if region not in others}
-    plan.readers = Readers(sites, read)
+    plan.readers = Readers(sites, plan.slots, others, len(plan.regions))
     return plan
 
 
