@@ -106,12 +106,6 @@ private:
     std::uintptr_t text_begin_ = 0;
     std::uintptr_t text_end_ = 0;
     std::uint64_t text_offset_ = 0;
-    struct Piece {
-        std::uintptr_t address;
-        std::uint64_t offset;
-        std::size_t size;
-    };
-    std::vector<Piece> identifying_;                          // what memory must have as the file has it
     std::array<std::span<const Elf64_Rela>, 2> relocations_;  // of data, and of the slots that functions are called by
     SymbolTable dynamic_symbols_;
     std::uintptr_t slots_begin_ = 0;
