@@ -198,18 +198,9 @@ void add_image(nb::module_& m) {
     m.def(
         "option_at", [](std::uintptr_t address) { return reinterpret_cast<const image::RawOption*>(address); },
         "address"_a, nb::rv_policy::reference);
-    m.def(
-        "walk_registry",
-        [](std::uintptr_t map, const image::Library* image) {
-            auto registry = image::walk_registry(map, image);
-            std::vector<std::pair<std::string, std::uintptr_t>> options;
-            for (auto& option : registry.options) options.emplace_back(std::move(option.key), option.address);
-            std::sort(options.begin(), options.end());
-            return std::pair(std::move(registry.layout), std::move(options));
-        },
-        "map"_a, "image"_a = nb::none(),
-        "(layout, [(name, address of the Option)] by name) after checking every entry. Leaves out what LLVM adds to "
-        "parse a command line (-h, for `help`), and what is not in `image` and does not check out.");
+    m.def("walk_registry", &image::walk_registry, "map"_a, "image"_a = nb::none(),
+          "(layout, [(name, address of the Option)] by name) after checking every entry. Leaves out what LLVM adds to "
+          "parse a command line (-h, for `help`), and what is not in `image` and does not check out.");
     m.def(
         "read_checked",
         [](std::uintptr_t address, std::size_t size, const char* what, const image::Library* image) {
