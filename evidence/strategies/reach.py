@@ -43,7 +43,7 @@ class Reach(NamedTuple):
     def _narrow(self, image: Image, plan: _NarrowPlan, sites: Sites) -> Sites:
         """Choose the sites that are redirected under the model."""
         of_options = {*plan.options, *(option.place.region for option in plan.options.values())}
-        uses = dict(sites.uses())
+        uses = sites.uses()
         frozen: dict[int, int] = {}  # region -> slot of the copy
 
         def is_redirected(site: Site) -> bool:

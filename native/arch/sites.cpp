@@ -29,13 +29,10 @@ Readers group_readers(std::span<const Site> sites, const Slots& slots, const std
     return found;
 }
 
-std::vector<std::pair<std::uint64_t, Uses>> group_uses(std::span<const Site> sites) {
-    std::vector<std::pair<std::uint64_t, Uses>> found;
-    std::unordered_map<std::uint64_t, std::size_t> places;
+std::unordered_map<std::uint64_t, Uses> group_uses(std::span<const Site> sites) {
+    std::unordered_map<std::uint64_t, Uses> found;
     for (const Site& site : sites) {
-        const auto [at, is_new] = places.try_emplace(site.region, found.size());
-        if (is_new) found.emplace_back(site.region, Uses{});
-        Uses& uses = found[at->second].second;
+        Uses& uses = found[site.region];
         const bool writes = (site.uses & writes_bit) != 0;
         uses.writes |= writes;
         uses.writes_head |= writes && site.offset == 0;

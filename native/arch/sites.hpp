@@ -8,7 +8,6 @@
 #include <span>
 #include <unordered_map>
 #include <unordered_set>
-#include <utility>
 #include <vector>
 
 namespace optctx::arch {
@@ -43,7 +42,7 @@ struct Uses {
     bool takes_address = false;
     std::vector<std::uint32_t> functions;  // numbers of symbols, each once, in the order of the code
 };
-// By address of the region, in the order of the code.
-std::vector<std::pair<std::uint64_t, Uses>> group_uses(std::span<const Site> sites);
+// By address of the region.
+std::unordered_map<std::uint64_t, Uses> group_uses(std::span<const Site> sites);
 
 }  // namespace optctx::arch

@@ -107,7 +107,7 @@ void add_all_sites(nb::module_& m) {
             "slots"_a, "Those of the regions that have a slot.")
         .def(
             "uses", [](const Sites& s) { return arch::group_uses(s.all); },
-            "(address of a region, what its sites do with it) of each, in the order of the code.");
+            "What the sites of each region do with it, by address of the region.");
     nb::class_<arch::Uses>(m, "Uses", "What the sites of one region do with it.")
         .def_ro("writes", &arch::Uses::writes)
         .def_ro("writes_head", &arch::Uses::writes_head, "At the first byte: a constructor does.")

@@ -58,7 +58,7 @@ def make_plan(survey: Survey, references: References) -> Plan:
     """Make a plan: with slots for the reporting, and every site of a region."""
     image, printing, no_printing = survey.image, survey.printing, survey.no_printing
     sites = references.sites
-    uses = dict(sites.uses())
+    uses = sites.uses()
     if printing is not None and (
         printing.types.address in references.stuck or printing.types.address not in uses
     ):
