@@ -46,10 +46,6 @@ public:
     std::uintptr_t text_begin() const noexcept { return text_begin_; }
     std::uintptr_t text_end() const noexcept { return text_end_; }
 
-    std::optional<std::uintptr_t> symbol(std::string_view name) const {
-        const auto found = symbols_.named(name);
-        return found ? std::optional(found->address) : std::nullopt;
-    }
     std::optional<Symbol> function_at(std::uintptr_t address) const { return symbols_.function_at(address); }
     std::optional<Symbol> object_at(std::uintptr_t address) const { return symbols_.object_at(address); }
     std::optional<Symbol> named(std::string_view name) const { return symbols_.named(name); }

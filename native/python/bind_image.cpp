@@ -122,7 +122,6 @@ void add_image(nb::module_& m) {
         .def_prop_ro("end", &image::Library::end, "The address past its last byte in memory.")
         .def_prop_ro("text_begin", &image::Library::text_begin)
         .def_prop_ro("text_end", &image::Library::text_end)
-        .def("symbol", &image::Library::symbol, "name"_a, "Absolute address of a mangled name, or None.")
         .def("function_at", &image::Library::function_at, "address"_a,
              "The function whose code holds the address, or None.")
         .def("object_at", &image::Library::object_at, "address"_a,

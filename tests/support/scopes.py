@@ -185,9 +185,9 @@ def write(name: str, value: int) -> None:
 
 def reset_all() -> None:
     """What LLVM offers to programs that parse several command lines; nothing in llvmlite calls it."""
-    address = attach().image.symbol("_ZN4llvm2cl25ResetAllOptionOccurrencesEv")
-    assert address is not None
-    ctypes.CFUNCTYPE(None)(address)()
+    function = attach().image.named("_ZN4llvm2cl25ResetAllOptionOccurrencesEv")
+    assert function is not None
+    ctypes.CFUNCTYPE(None)(function.address)()
 
 
 def parse_module() -> None:

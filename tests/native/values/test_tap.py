@@ -24,13 +24,13 @@ HOSTILE = ("", "[", "\n" * 600, "+".join("a" * 300), ",".join("a" * 300))
 @forked
 def test_handlers_of_fatal_errors_come_and_go_while_another_thread_parses() -> None:
     """An LLVM with assertions aborts if one is installed while there is one."""
-    symbol = attach().image.symbol
-    install_at = symbol("_ZN4llvm27install_fatal_error_handlerEPFvPvPKcbES0_")
-    remove_at = symbol("_ZN4llvm26remove_fatal_error_handlerEv")
-    assert install_at is not None
-    assert remove_at is not None
-    install = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)(install_at)
-    remove = ctypes.CFUNCTYPE(None)(remove_at)
+    image = attach().image
+    installing = image.named("_ZN4llvm27install_fatal_error_handlerEPFvPvPKcbES0_")
+    removing = image.named("_ZN4llvm26remove_fatal_error_handlerEv")
+    assert installing is not None
+    assert removing is not None
+    install = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)(installing.address)
+    remove = ctypes.CFUNCTYPE(None)(removing.address)
 
     @ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_bool)
     def heard(_data: object, reason: bytes, _crash: bool) -> None:

@@ -255,9 +255,9 @@ def test_what_a_machine_was_built_from_is_recorded_at_each_use(machine: Any) -> 
 
 
 def llvm_function(name: str, result: Any) -> Any:
-    address = attach().image.symbol(name)
-    assert address is not None, name
-    return ctypes.CFUNCTYPE(result, ctypes.c_void_p)(address)
+    function = attach().image.named(name)
+    assert function is not None, name
+    return ctypes.CFUNCTYPE(result, ctypes.c_void_p)(function.address)
 
 
 @contextmanager
