@@ -40,10 +40,6 @@ std::unordered_map<std::uint64_t, Uses> group_uses(std::span<const Site> sites) 
         // The sites of a function follow one another, but for its parts that are elsewhere.
         if (uses.functions.empty() || uses.functions.back() != site.function) uses.functions.push_back(site.function);
     }
-    for (auto& [region, uses] : found) {
-        std::unordered_set<std::uint32_t> known;
-        std::erase_if(uses.functions, [&](std::uint32_t function) { return !known.insert(function).second; });
-    }
     return found;
 }
 

@@ -40,7 +40,7 @@ struct Uses {
     bool writes = false;
     bool writes_head = false;  // at the first byte: a constructor does
     bool takes_address = false;
-    std::vector<std::uint32_t> functions;  // numbers of symbols, each once, in the order of the code
+    std::vector<std::uint32_t> functions;  // numbers of symbols, in the order of the code
 };
 // By address of the region.
 std::unordered_map<std::uint64_t, Uses> group_uses(std::span<const Site> sites);
