@@ -82,19 +82,18 @@ std::vector<std::vector<FunctionReferences>> find_references_to_each(
 
 std::vector<FunctionReferences> find_references_in(const image::Library& image, const std::vector<image::Span>& spans,
                                                    const std::vector<std::uint32_t>& functions) {
-    std::vector<FunctionReferences> all;
+    Found found(image, spans);
     for (const std::uint32_t number : functions) {
         const auto function = image.numbered(number);
         const std::uintptr_t last = image.text_end() - operand_size;
         if (!function || function->address < image.text_begin() || function->address >= last) continue;
-        Found found(image, spans);
         found.enter(function->address, function);
         const std::uintptr_t size = std::min<std::uintptr_t>(function->size, last - function->address);
         for_operands(image, function->address, function->address + size,
                      [&](std::uintptr_t place, std::uintptr_t target) { found.take(place, target); });
-        for (FunctionReferences& each : found.take_all())
-            if (!each.places.empty()) all.push_back(std::move(each));
     }
+    auto all = found.take_all();
+    std::erase_if(all, [](const FunctionReferences& each) { return each.places.empty(); });
     return all;
 }
 
