@@ -18,7 +18,7 @@ constexpr std::uint64_t largest = std::uint64_t{1} << 33;  // bytes of a library
 
 int collect(dl_phdr_info* info, std::size_t, void* out) {
     if (info->dlpi_name != nullptr && std::strchr(info->dlpi_name, '/') != nullptr)
-        static_cast<std::vector<LoadedLibrary>*>(out)->push_back({info->dlpi_name, info->dlpi_addr});
+        static_cast<LoadedLibraries*>(out)->emplace_back(info->dlpi_name, info->dlpi_addr);
     return 0;
 }
 
@@ -34,8 +34,8 @@ std::string hex_text(std::span<const std::uint8_t> bytes) {
 
 }  // namespace
 
-std::vector<LoadedLibrary> loaded_libraries() {
-    std::vector<LoadedLibrary> libraries;
+LoadedLibraries loaded_libraries() {
+    LoadedLibraries libraries;
     dl_iterate_phdr(collect, &libraries);
     return libraries;
 }

@@ -18,13 +18,10 @@
 
 namespace optctx::image {
 
-struct LoadedLibrary {
-    std::string path;
-    std::uintptr_t base;  // difference between an address in the process and one in the file
-};
-
-// Every shared library with a file that the dynamic loader lists.
-std::vector<LoadedLibrary> loaded_libraries();
+// The path and the base of every shared library with a file that the dynamic loader lists. The base: the difference
+// between an address in the process and one in the file.
+using LoadedLibraries = std::vector<std::pair<std::string, std::uintptr_t>>;
+LoadedLibraries loaded_libraries();
 
 class Library {
 public:

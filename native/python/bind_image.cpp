@@ -179,8 +179,7 @@ void add_image(nb::module_& m) {
         "loaded_libraries",
         [] {
             std::vector<std::pair<FilePath, std::uintptr_t>> found;
-            for (auto& library : image::loaded_libraries())
-                found.emplace_back(FilePath{std::move(library.path)}, library.base);
+            for (auto& [path, base] : image::loaded_libraries()) found.emplace_back(FilePath{std::move(path)}, base);
             return found;
         },
         "(path, base) of every shared library in this process.");
