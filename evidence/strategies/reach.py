@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Literal, NamedTuple
 from unittest.mock import patch
 
-from optctx._native import NO_READER, Ownership, Readers, Region, Role, Site, Sites, demangle, read_checked
+from optctx._native import Ownership, Readers, Region, Role, Site, Sites, demangle, read_checked
 from optctx.engine import engine
 from optctx.engine.attach import attach
 from optctx.image.loaded import Image
@@ -43,7 +43,7 @@ class Reach(NamedTuple):
     def _narrow(self, image: Image, plan: _NarrowPlan, sites: Sites) -> Sites:
         """Choose the sites that are redirected under the model."""
         of_options = {*plan.options, *(option.place.region for option in plan.options.values())}
-        uses = dict(sites.uses())
+        uses = sites.uses()
         frozen: dict[int, int] = {}  # region -> slot of the copy
 
         def is_redirected(site: Site) -> bool:
@@ -79,16 +79,11 @@ class _NarrowPlan(Plan):
         """Leave all other sites as they are. Sites that are shown elsewhere have no reader."""
         self.references = self.references._replace(sites=sites)
         alike = (Role.runtime, Role.decision)  # their words are the same for all who load them
-        read = {at: slot for at, slot in self.slots.items() if self.regions[slot].role not in alike}
+        others = {at for at, slot in self.slots.items() if self.regions[slot].role in alike}
         seeing = [site for site in sites if site.address not in self.shown_elsewhere]
-        self.readers = Readers(Sites(seeing), read)
-        of_each = iter(self.readers.by_site)
-        self.readers.by_site = [
-            NO_READER if site.address in self.shown_elsewhere else next(of_each) for site in sites
+        self.readers = Readers(Sites(seeing), self.slots, others, len(self.regions))
+        word = iter(self.readers.words)
+        self.readers.words = [
+            self.shown_elsewhere[site.address] if site.address in self.shown_elsewhere else next(word)
+            for site in sites
         ]
-
-    def words(self) -> tuple[list[int], list[int]]:
-        words, loads = super().words()
-        for at, site in enumerate(self.references.sites):
-            words[at] = self.shown_elsewhere.get(site.address, words[at])
-        return words, loads

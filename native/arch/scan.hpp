@@ -27,6 +27,6 @@ std::vector<FunctionReferences> find_references_in(const image::Library& image, 
 
 // (address of the opcode, target), ascending. Reads the code as the library's file has it.
 std::vector<std::pair<std::uintptr_t, std::uintptr_t>> find_branches(const image::Library& image,
-                                                                     const std::vector<std::uintptr_t>& targets);
+                                                                     std::vector<std::uintptr_t> targets);
 
 }  // namespace optctx::arch

@@ -3,65 +3,42 @@
 #include "image/memory.hpp"
 
 #include <map>
-#include <unordered_set>
 
 namespace optctx::arch {
 
-Readers group_readers(std::span<const Site> sites, const Slots& slots) {
-    Readers found;
-    found.of_site.reserve(sites.size());
+Readers group_readers(std::span<const Site> sites, const Slots& slots, const std::unordered_set<std::uint64_t>& alike,
+                      std::uint32_t first) {
+    Readers found{{}, first, {}};
+    found.words.reserve(sites.size());
     std::map<Reader, std::uint32_t> known;
     for (const Site& site : sites) {
         const auto slot = slots.find(site.region);
-        if (slot == slots.end()) {
-            found.of_site.push_back(no_reader);
+        if (slot == slots.end()) throw image::Misfit("expected a slot for the region of each site");
+        if (alike.contains(site.region)) {
+            found.words.push_back(slot->second);
             continue;
         }
         if (site.offset < 0) throw image::Misfit("expected an address in a region, found one before it");
         const bool takes_address = (site.uses & takes_address_bit) != 0;
         const Reader reader{slot->second, site.function, takes_address ? static_cast<std::uint32_t>(site.offset) : 0,
                             takes_address, (site.uses & reads_bit) != 0};
-        const auto [at, is_new] = known.try_emplace(reader, static_cast<std::uint32_t>(found.all.size()));
+        const auto [at, is_new] = known.try_emplace(reader, first + static_cast<std::uint32_t>(found.all.size()));
         if (is_new) found.all.push_back(reader);
-        found.of_site.push_back(at->second);
+        found.words.push_back(at->second);
     }
     return found;
 }
 
-Words words_of(std::span<const Site> sites, const Slots& slots, const Readers& readers, std::uint32_t first) {
-    if (readers.of_site.size() != sites.size()) throw image::Misfit("expected a reader for each site");
-    Words found;
-    auto& [words, loads] = found;
-    words.reserve(sites.size());
-    loads.reserve(sites.size());
-    for (std::size_t i = 0; i < sites.size(); ++i) {
-        const std::uint32_t reader = readers.of_site[i];
-        const bool has_reader = reader != no_reader;
-        const auto slot = slots.find(sites[i].region);
-        if (!has_reader && slot == slots.end()) throw image::Misfit("expected a slot for the region of each site");
-        words.push_back(has_reader ? first + reader : slot->second);
-        loads.push_back(has_reader && (sites[i].uses & takes_address_bit) != 0);
-    }
-    return found;
-}
-
-std::vector<std::pair<std::uint64_t, Uses>> group_uses(std::span<const Site> sites) {
-    std::vector<std::pair<std::uint64_t, Uses>> found;
-    std::unordered_map<std::uint64_t, std::size_t> places;
+std::unordered_map<std::uint64_t, Uses> group_uses(std::span<const Site> sites) {
+    std::unordered_map<std::uint64_t, Uses> found;
     for (const Site& site : sites) {
-        const auto [at, is_new] = places.try_emplace(site.region, found.size());
-        if (is_new) found.emplace_back(site.region, Uses{});
-        Uses& uses = found[at->second].second;
+        Uses& uses = found[site.region];
         const bool writes = (site.uses & writes_bit) != 0;
         uses.writes |= writes;
         uses.writes_head |= writes && site.offset == 0;
         uses.takes_address |= (site.uses & takes_address_bit) != 0;
         // The sites of a function follow one another, but for its parts that are elsewhere.
         if (uses.functions.empty() || uses.functions.back() != site.function) uses.functions.push_back(site.function);
-    }
-    for (auto& [region, uses] : found) {
-        std::unordered_set<std::uint32_t> known;
-        std::erase_if(uses.functions, [&](std::uint32_t function) { return !known.insert(function).second; });
     }
     return found;
 }

@@ -7,14 +7,12 @@
 #include <cstdint>
 #include <span>
 #include <unordered_map>
-#include <utility>
+#include <unordered_set>
 #include <vector>
 
 namespace optctx::arch {
 
 using Slots = std::unordered_map<std::uint64_t, std::uint32_t>;  // by address of the region
-
-constexpr std::uint32_t no_reader = 0xFFFFFFFF;
 
 // The instructions of one function that refer to one region in one way. Each reader has its own word of a view, so that
 // a thread can detect the first of them that executes (views/poison.hpp) at no cost to other readers and threads.
@@ -28,26 +26,23 @@ struct Reader {
 };
 
 struct Readers {
-    std::vector<Reader> all;             // in the order of the sites
-    std::vector<std::uint32_t> of_site;  // index of a reader, or no_reader
+    std::vector<Reader> all;           // in the order of the sites
+    std::uint32_t first;               // word of the view of the first reader
+    std::vector<std::uint32_t> words;  // of the view, for each site: of its reader, or else the slot of its region
 };
 
-// Sites of regions that have no slot have no reader. Throws Misfit.
-Readers group_readers(std::span<const Site> sites, const Slots& slots);
-
-// For each site the word of the view that it goes through: that of its reader, from `first` on, or the slot of its
-// region; and 1 where that word leads to an address that the site takes. Throws Misfit if there is no word.
-using Words = std::pair<std::vector<std::uint32_t>, std::vector<std::uint8_t>>;
-Words words_of(std::span<const Site> sites, const Slots& slots, const Readers& readers, std::uint32_t first);
+// `alike`: addresses of regions whose sites have no reader. Throws Misfit for a site of a region without a slot.
+Readers group_readers(std::span<const Site> sites, const Slots& slots, const std::unordered_set<std::uint64_t>& alike,
+                      std::uint32_t first);
 
 // What the sites of one region do with it.
 struct Uses {
     bool writes = false;
     bool writes_head = false;  // at the first byte: a constructor does
     bool takes_address = false;
-    std::vector<std::uint32_t> functions;  // numbers of symbols, each once, in the order of the code
+    std::vector<std::uint32_t> functions;  // numbers of symbols, in the order of the code
 };
-// By address of the region, in the order of the code.
-std::vector<std::pair<std::uint64_t, Uses>> group_uses(std::span<const Site> sites);
+// By address of the region.
+std::unordered_map<std::uint64_t, Uses> group_uses(std::span<const Site> sites);
 
 }  // namespace optctx::arch

@@ -33,13 +33,13 @@ struct Change {
     std::vector<std::uint8_t> code;    // what runs instead, without the jump back
 };
 
-// `words`: of the view, for each site. It leads to the storage of the site's region, or where `loads` is not 0, for a
+// `words`: of the view, for each site. It leads to the storage of the site's region, or from `first_reader` on, for a
 // site that takes an address, to that address. `thread_offset`: of the view pointer from the thread pointer, in bytes.
 //
 // Throws Misfit if the library's file does not have, at the address of a site, an instruction whose operand is there
 // and refers to what the site says. Where instructions begin is not checked.
 std::vector<Change> trampolines(const image::Library& image, std::span<const Site> sites,
-                                std::span<const std::uint32_t> words, std::span<const std::uint8_t> loads,
+                                std::span<const std::uint32_t> words, std::uint32_t first_reader,
                                 std::int32_t thread_offset);
 
 // Bytes from the start of the site's trampoline to the instruction that uses the word of the view.

@@ -18,7 +18,7 @@ constexpr std::uint64_t largest = std::uint64_t{1} << 33;  // bytes of a library
 
 int collect(dl_phdr_info* info, std::size_t, void* out) {
     if (info->dlpi_name != nullptr && std::strchr(info->dlpi_name, '/') != nullptr)
-        static_cast<std::vector<LoadedLibrary>*>(out)->push_back({info->dlpi_name, info->dlpi_addr});
+        static_cast<LoadedLibraries*>(out)->emplace_back(info->dlpi_name, info->dlpi_addr);
     return 0;
 }
 
@@ -34,8 +34,8 @@ std::string hex_text(std::span<const std::uint8_t> bytes) {
 
 }  // namespace
 
-std::vector<LoadedLibrary> loaded_libraries() {
-    std::vector<LoadedLibrary> libraries;
+LoadedLibraries loaded_libraries() {
+    LoadedLibraries libraries;
     dl_iterate_phdr(collect, &libraries);
     return libraries;
 }
@@ -59,18 +59,8 @@ void Library::read_sections() {
         slots_size_ = slots->sh_size;
     }
     if (const Elf64_Shdr* dynamic = file_.section(SHT_DYNSYM)) dynamic_symbols_ = file_.symbols(*dynamic);
-    if (const auto id = file_.build_id(); !id.empty()) {
-        build_id_ = hex_text(id);
-        const Elf64_Shdr* note = file_.section(".note.gnu.build-id");
-        const auto offset = static_cast<std::uint64_t>(id.data() - file_.at<std::uint8_t>(0));
-        identifying_ = {{base_ + offset - note->sh_offset + note->sh_addr, offset, id.size()}};
-    } else {
-        build_id_ = content_id();
-        for (const char* name : {".dynsym", ".dynstr", ".eh_frame_hdr"})
-            if (const Elf64_Shdr* section = file_.section(name))
-                identifying_.push_back({base_ + section->sh_addr, section->sh_offset, section->sh_size});
-        if (identifying_.empty()) throw Misfit(path() + ": has no build id to check against memory, and no symbols");
-    }
+    const auto id = file_.build_id();
+    build_id_ = id.empty() ? content_id() : hex_text(id);
     for (const Elf64_Shdr& section : file_.sections()) {
         const std::string_view name = file_.name_of(section);
         const bool unseen = name != ".text" && name.find("text") != std::string_view::npos;
@@ -173,11 +163,15 @@ void Library::read_segments() {
 // The file may have been replaced on disk since it was loaded: its build id must be the one in memory, or, if it has
 // none, what says where everything is.
 void Library::check_loaded() const {
-    std::vector<std::uint8_t> loaded;
-    for (const auto& [address, offset, size] : identifying_) {
-        loaded.resize(size);
-        if (!os::read_checked(address, loaded.data(), size) ||
-            std::memcmp(loaded.data(), file_.at<std::uint8_t>(offset, size), size) != 0)
+    std::vector<std::string_view> names{".note.gnu.build-id"};
+    if (file_.build_id().empty()) names = {".dynsym", ".dynstr", ".eh_frame_hdr"};
+    std::erase_if(names, [this](std::string_view name) { return file_.section(name) == nullptr; });
+    if (names.empty()) throw Misfit(path() + ": has no build id to check against memory, and no symbols");
+    for (const std::string_view name : names) {
+        const Elf64_Shdr* section = file_.section(name);
+        const auto own = file_.contents<std::uint8_t>(section);
+        std::vector<std::uint8_t> loaded(own.size());
+        if (!os::read_checked(base_ + section->sh_addr, loaded.data(), own.size()) || !std::ranges::equal(loaded, own))
             throw Misfit(path() + ": the file is not the library that is loaded (their contents differ)");
     }
 }

@@ -18,13 +18,10 @@
 
 namespace optctx::image {
 
-struct LoadedLibrary {
-    std::string path;
-    std::uintptr_t base;  // difference between an address in the process and one in the file
-};
-
-// Every shared library with a file that the dynamic loader lists.
-std::vector<LoadedLibrary> loaded_libraries();
+// The path and the base of every shared library with a file that the dynamic loader lists. The base: the difference
+// between an address in the process and one in the file.
+using LoadedLibraries = std::vector<std::pair<std::string, std::uintptr_t>>;
+LoadedLibraries loaded_libraries();
 
 class Library {
 public:
@@ -46,10 +43,6 @@ public:
     std::uintptr_t text_begin() const noexcept { return text_begin_; }
     std::uintptr_t text_end() const noexcept { return text_end_; }
 
-    std::optional<std::uintptr_t> symbol(std::string_view name) const {
-        const auto found = symbols_.named(name);
-        return found ? std::optional(found->address) : std::nullopt;
-    }
     std::optional<Symbol> function_at(std::uintptr_t address) const { return symbols_.function_at(address); }
     std::optional<Symbol> object_at(std::uintptr_t address) const { return symbols_.object_at(address); }
     std::optional<Symbol> named(std::string_view name) const { return symbols_.named(name); }
@@ -106,12 +99,6 @@ private:
     std::uintptr_t text_begin_ = 0;
     std::uintptr_t text_end_ = 0;
     std::uint64_t text_offset_ = 0;
-    struct Piece {
-        std::uintptr_t address;
-        std::uint64_t offset;
-        std::size_t size;
-    };
-    std::vector<Piece> identifying_;                          // what memory must have as the file has it
     std::array<std::span<const Elf64_Rela>, 2> relocations_;  // of data, and of the slots that functions are called by
     SymbolTable dynamic_symbols_;
     std::uintptr_t slots_begin_ = 0;

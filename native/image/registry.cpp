@@ -3,6 +3,7 @@
 #include "image/layouts.hpp"
 #include "image/memory.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <cstddef>
 #include <unordered_set>
@@ -28,8 +29,8 @@ struct StringMapEntry {
 };
 bool is_entry(std::uintptr_t entry) { return entry != 0 && entry != static_cast<std::uintptr_t>(-1) << 3; }
 
-// DenseMap<StringRef, Option *>.
-struct DenseMapBucket {
+// A bucket of DenseMap<StringRef, Option *>.
+struct Entry {
     std::uintptr_t key;
     std::size_t length;
     std::uintptr_t option;
@@ -47,14 +48,8 @@ struct BitmapHead {         // what a free bucket holds means nothing
     std::uintptr_t bitmap;  // 32 buckets a word, the first in the lowest bit
     std::uint32_t entries, buckets;
 };
-static_assert(sizeof(StringMapHead) == 24 && sizeof(StringMapEntry) == 16 && sizeof(DenseMapBucket) == 24);
+static_assert(sizeof(StringMapHead) == 24 && sizeof(StringMapEntry) == 16 && sizeof(Entry) == 24);
 static_assert(sizeof(TombstonesHead) == 24 && sizeof(SentinelsHead) == 16 && sizeof(BitmapHead) == 24);
-
-struct Entry {
-    std::uintptr_t key;
-    std::size_t length;
-    std::uintptr_t option;
-};
 
 // Of a map. Nothing is known yet of keys and options.
 struct Entries {
@@ -94,9 +89,9 @@ Entries load_string_map(Snapshot& memory, std::uintptr_t map) {
 template <class IsUsed>
 Entries load_buckets(std::uintptr_t table, std::uint32_t buckets, std::uint32_t entries, IsUsed is_used) {
     Entries loaded{entries, {}};
-    const auto all = load_table<DenseMapBucket>(table, buckets, "the buckets");
+    const auto all = load_table<Entry>(table, buckets, "the buckets");
     for (std::uint32_t i = 0; i < buckets; ++i)
-        if (is_used(all[i].key, i)) loaded.found.push_back({all[i].key, all[i].length, all[i].option});
+        if (is_used(all[i].key, i)) loaded.found.push_back(all[i]);
     return loaded;
 }
 
@@ -116,7 +111,7 @@ Entries load_dense_map(Snapshot& memory, std::uintptr_t map, Kind kind) {
     }
     const auto head = memory.load<BitmapHead>(map, "a DenseMap");
     check_buckets(head.buckets, head.entries, 0);
-    if (head.bitmap != head.table + sizeof(DenseMapBucket) * head.buckets)
+    if (head.bitmap != head.table + sizeof(Entry) * head.buckets)
         throw Misfit("its bitmap does not follow its buckets");
     const auto bitmap = load_table<std::uint32_t>(head.bitmap, (std::size_t{head.buckets} + 31) / 32, "the bitmap");
     return load_buckets(head.table, head.buckets, head.entries,
@@ -143,16 +138,17 @@ public:
         if (raw.is_default_option())
             leave_out();
         else
-            options_.push_back({std::move(name), entry.option});
+            options_.emplace_back(std::move(name), entry.option);
     }
 
-    std::vector<RegisteredOption> take(std::uint32_t announced) {
+    Registry::second_type take(std::uint32_t announced) {
         const std::size_t found = options_.size() + left_out_;
         if (found != announced || announced == 0)
             throw Misfit(std::to_string(found) + " entries found, " + std::to_string(announced) + " announced");
         // An option without a name is registered under each of its literal values. LLVM 22 has two.
         if (nameless_ > 8 + announced / 64)
             throw Misfit(std::to_string(nameless_) + " of " + std::to_string(announced) + " options have no name");
+        std::ranges::sort(options_);
         return std::move(options_);
     }
 
@@ -183,14 +179,13 @@ private:
 
     Snapshot& memory_;
     std::unordered_set<std::uintptr_t> proven_;  // options and categories
-    std::vector<RegisteredOption> options_;
+    Registry::second_type options_;
     std::unordered_set<std::string> keys_;
     std::size_t nameless_ = 0;
     std::size_t left_out_ = 0;
 };
 
-std::vector<RegisteredOption> walk(Snapshot& memory, std::uintptr_t map, const RegistryLayout& layout,
-                                   const Library* image) {
+Registry::second_type walk(Snapshot& memory, std::uintptr_t map, const RegistryLayout& layout, const Library* image) {
     const Entries entries = layout.kind == Kind::string_map ? load_string_map(memory, map)
                                                             : load_dense_map(memory, map + layout.epoch, layout.kind);
     Options options(memory);

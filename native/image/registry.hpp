@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace optctx::image {
@@ -29,15 +30,8 @@ inline constexpr RegistryLayout registry_layouts[] = {
     {"DenseMap with bitmap", RegistryLayout::Kind::bitmap, 0},  // LLVM 23 (jaxlib 0.10) and 24
 };
 
-struct RegisteredOption {
-    std::string key;
-    std::uintptr_t address;
-};
-
-struct Registry {
-    std::string layout;  // the known map layout that held
-    std::vector<RegisteredOption> options;
-};
+// The name of the map's layout; and each key with the address of its option, by key.
+using Registry = std::pair<std::string, std::vector<std::pair<std::string, std::uintptr_t>>>;
 
 // `map`: as cl::getRegisteredOptions returned it. Tries every known layout. A layout holds only if the map has as many
 // entries as it states, if the name of each Option is its key (or empty, for options that are literal enum values), and

@@ -92,8 +92,15 @@ std::shared_ptr<const SymbolIndex::Names> SymbolIndex::names() const {
         const std::size_t named = count() - functions_.size();
         made->places.assign(std::bit_ceil(named + named / 2 + 1), 0);
         made->tags.assign(made->places.size(), 0);
-        for (std::uint32_t number = 1; number < count(); ++number)  // 0 is reserved
-            if (number - unnamed >= functions_.size() && counts(entry(number))) add(*made, number);
+        for (std::uint32_t number = 1; number < count(); ++number) {  // 0 is reserved
+            if (number - unnamed < functions_.size() || !counts(entry(number))) continue;
+            const std::string_view name = name_of(number);
+            const std::size_t hash = std::hash<std::string_view>()(name);
+            const std::size_t place = place_of(*made, name, hash);
+            if (made->places[place] != 0) continue;  // of several local symbols with one name, the first counts
+            made->places[place] = number;
+            made->tags[place] = tag_of(hash);
+        }
         names_ = std::move(made);
     }
     return names_;
@@ -150,16 +157,6 @@ std::size_t SymbolIndex::place_of(const Names& names, std::string_view name, std
     while (places[place] != 0 && (names.tags[place] != tag_of(hash) || name_of(places[place]) != name))
         place = (place + 1) & (places.size() - 1);
     return place;
-}
-
-// Of several local symbols with one name, the first counts.
-void SymbolIndex::add(Names& names, std::uint32_t number) const {
-    const std::string_view name = name_of(number);
-    const std::size_t hash = std::hash<std::string_view>()(name);
-    const std::size_t place = place_of(names, name, hash);
-    if (names.places[place] != 0) return;
-    names.places[place] = number;
-    names.tags[place] = tag_of(hash);
 }
 
 std::optional<Symbol> SymbolIndex::named(std::string_view name) const {

@@ -85,7 +85,6 @@ private:
     std::optional<Symbol> containing(const Numbers& sorted, std::uintptr_t address) const;
     std::shared_ptr<const Names> names() const;
     std::shared_ptr<const Addresses> addresses() const;
-    void add(Names& names, std::uint32_t number) const;
     std::size_t place_of(const Names& names, std::string_view name, std::size_t hash) const;
 
     SymbolTable table_;

@@ -122,7 +122,6 @@ void add_image(nb::module_& m) {
         .def_prop_ro("end", &image::Library::end, "The address past its last byte in memory.")
         .def_prop_ro("text_begin", &image::Library::text_begin)
         .def_prop_ro("text_end", &image::Library::text_end)
-        .def("symbol", &image::Library::symbol, "name"_a, "Absolute address of a mangled name, or None.")
         .def("function_at", &image::Library::function_at, "address"_a,
              "The function whose code holds the address, or None.")
         .def("object_at", &image::Library::object_at, "address"_a,
@@ -180,8 +179,7 @@ void add_image(nb::module_& m) {
         "loaded_libraries",
         [] {
             std::vector<std::pair<nb::str, std::uintptr_t>> found;
-            for (const auto& library : image::loaded_libraries())
-                found.emplace_back(path_of(library.path), library.base);
+            for (const auto& [path, base] : image::loaded_libraries()) found.emplace_back(path_of(path), base);
             return found;
         },
         "(path, base) of every shared library in this process.");
@@ -198,18 +196,9 @@ void add_image(nb::module_& m) {
     m.def(
         "option_at", [](std::uintptr_t address) { return reinterpret_cast<const image::RawOption*>(address); },
         "address"_a, nb::rv_policy::reference);
-    m.def(
-        "walk_registry",
-        [](std::uintptr_t map, const image::Library* image) {
-            auto registry = image::walk_registry(map, image);
-            std::vector<std::pair<std::string, std::uintptr_t>> options;
-            for (auto& option : registry.options) options.emplace_back(std::move(option.key), option.address);
-            std::sort(options.begin(), options.end());
-            return std::pair(std::move(registry.layout), std::move(options));
-        },
-        "map"_a, "image"_a = nb::none(),
-        "(layout, [(name, address of the Option)] by name) after checking every entry. Leaves out what LLVM adds to "
-        "parse a command line (-h, for `help`), and what is not in `image` and does not check out.");
+    m.def("walk_registry", &image::walk_registry, "map"_a, "image"_a = nb::none(),
+          "(layout, [(name, address of the Option)] by name) after checking every entry. Leaves out what LLVM adds to "
+          "parse a command line (-h, for `help`), and what is not in `image` and does not check out.");
     m.def(
         "read_checked",
         [](std::uintptr_t address, std::size_t size, const char* what, const image::Library* image) {

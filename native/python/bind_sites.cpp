@@ -11,6 +11,7 @@
 #include "views/poison.hpp"
 
 #include <nanobind/stl/unordered_map.h>
+#include <nanobind/stl/unordered_set.h>
 
 #include <algorithm>
 #include <iterator>
@@ -106,15 +107,7 @@ void add_all_sites(nb::module_& m) {
             "slots"_a, "Those of the regions that have a slot.")
         .def(
             "uses", [](const Sites& s) { return arch::group_uses(s.all); },
-            "(address of a region, what its sites do with it) of each, in the order of the code.")
-        .def(
-            "words",
-            [](const Sites& s, const arch::Slots& slots, const arch::Readers& readers, std::uint32_t first) {
-                return arch::words_of(s.all, slots, readers, first);
-            },
-            "slots"_a, "readers"_a, "first"_a,
-            "For each site its word of the view, and 1 where that leads to an address that it takes. `slots`: by "
-            "address of a region; `first`: the word of the first reader.");
+            "What the sites of each region do with it, by address of the region.");
     nb::class_<arch::Uses>(m, "Uses", "What the sites of one region do with it.")
         .def_ro("writes", &arch::Uses::writes)
         .def_ro("writes_head", &arch::Uses::writes_head, "At the first byte: a constructor does.")
@@ -129,9 +122,9 @@ void prepare_recording(const values::Space& space, const patch::Transaction& tra
     std::vector<views::ReadingInstruction> reading;
     for (std::size_t i = 0; i < sites.all.size(); ++i) {
         const arch::Site& site = sites.all[i];
-        if (uses<arch::reads_bit>(site) && readers.of_site[i] != arch::no_reader)
-            reading.push_back(
-                {transaction.trampoline_of(site.address) + arch::use_at(site), readers.of_site[i], site.scratch});
+        if (uses<arch::reads_bit>(site) && readers.words[i] >= readers.first)
+            reading.push_back({transaction.trampoline_of(site.address) + arch::use_at(site),
+                               readers.words[i] - readers.first, site.scratch});
     }
     views::prepare_poison(space.image(), space.layout(), std::move(reading));
 }
@@ -146,14 +139,16 @@ void add_readers(nb::module_& m) {
     nb::class_<arch::Readers>(m, "Readers", "Every reader of an image, in the order of the code.")
         .def(
             "__init__",
-            [](arch::Readers* self, const Sites& sites, const arch::Slots& slots) {
-                new (self) arch::Readers(arch::group_readers(sites.all, slots));
-            },
-            "sites"_a, "slots"_a, "Group sites. `slots`: by address of a region; sites of others have no reader.")
+            [](arch::Readers* self, const Sites& sites, const arch::Slots& slots,
+               const std::unordered_set<std::uint64_t>& alike,
+               std::uint32_t first) { new (self) arch::Readers(arch::group_readers(sites.all, slots, alike, first)); },
+            "sites"_a, "slots"_a, "alike"_a, "first"_a,
+            "Group sites. `slots`: by address of a region; sites of the `alike` have no reader. `first`: the word of "
+            "the view that the first reader has.")
         .def(
             "__iter__", [](const arch::Readers& r) { return nb::iter(nb::cast(r.all)); },
             nb::sig("def __iter__(self) -> collections.abc.Iterator[Reader]"))
-        .def_rw("by_site", &arch::Readers::of_site, "The index of the reader of each site, or NO_READER.");
+        .def_rw("words", &arch::Readers::words, "Of the view, for each site: its reader's, or its region's slot.");
     m.def("prepare_recording", &prepare_recording, "space"_a, "transaction"_a, "sites"_a, "readers"_a,
           "Make recordings see the reads of the sites of an image. Later calls for the same image have no effect.");
 }
@@ -222,11 +217,10 @@ void add_sites(nb::module_& m) {
             "(address, bytes of the instruction, what runs instead) of each.");
     m.def(
         "trampolines",
-        [](const image::Library& i, const Sites& sites, const std::vector<std::uint32_t>& words,
-           const std::vector<std::uint8_t>& loads, std::int32_t thread_offset) {
-            return Trampolines{arch::trampolines(i, sites.all, words, loads, thread_offset)};
+        [](const image::Library& i, const Sites& sites, const arch::Readers& readers, std::int32_t thread_offset) {
+            return Trampolines{arch::trampolines(i, sites.all, readers.words, readers.first, thread_offset)};
         },
-        "image"_a, "sites"_a, "words"_a, "loads"_a, "thread_offset"_a,
+        "image"_a, "sites"_a, "readers"_a, "thread_offset"_a,
         "What runs instead of each site; MisfitError if the library's file does not have such instructions.");
     nb::class_<patch::Transaction>(m, "Transaction", "Redirected instructions of one image: prepare, commit, undo.")
         .def(

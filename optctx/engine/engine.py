@@ -187,8 +187,7 @@ class Clock:
 
 def _trampolines(image: Image, plan: Plan) -> Trampolines:
     """Build the trampolines of all sites."""
-    words, loads = plan.words()
-    return trampolines(image, plan.references.sites, words, loads, thread_offset(image.index))
+    return trampolines(image, plan.references.sites, plan.readers, thread_offset(image.index))
 
 
 _Row = tuple[tuple[str, ...], int, Kind, int, int, int, int, int, str, int, list[str], list[int], int]

@@ -11,23 +11,24 @@ from typing import NamedTuple
 from optctx._native import Kind
 from optctx.image.facts import mangled_names
 
-_NAMES = {
-    Kind.boolean: "bool",
-    Kind.bool_or_default: "boolOrDefault",
-    Kind.int32: "int",
-    Kind.uint32: "uint",
-    Kind.int64: "int64",
-    Kind.uint64: "uint64",
-    Kind.float32: "float",
-    Kind.float64: "double",
-    Kind.character: "char",
-    Kind.string: "string",
-    Kind.long_string: "string",
-    Kind.libcxx_string: "string",
-    Kind.enumeration: "enum",
-    Kind.list: "list",
-    Kind.bits: "bits",
-    Kind.other: "other",
+# The name that users see, and the bytes of a value or of a list element: an enum's size is not in its name.
+_KINDS = {
+    Kind.boolean: ("bool", 1),
+    Kind.bool_or_default: ("boolOrDefault", 4),
+    Kind.int32: ("int", 4),
+    Kind.uint32: ("uint", 4),
+    Kind.int64: ("int64", 8),
+    Kind.uint64: ("uint64", 8),
+    Kind.float32: ("float", 4),
+    Kind.float64: ("double", 8),
+    Kind.character: ("char", 1),
+    Kind.string: ("string", 8),
+    Kind.long_string: ("string", 32),
+    Kind.libcxx_string: ("string", 24),
+    Kind.enumeration: ("enum", 0),
+    Kind.list: ("list", 0),
+    Kind.bits: ("bits", 0),
+    Kind.other: ("other", 0),
 }
 
 INTEGERS = (Kind.int32, Kind.uint32, Kind.int64, Kind.uint64)
@@ -38,22 +39,6 @@ INTEGER_RANGES = {
     "uint": (0, 2**32 - 1),
     "int64": (-(2**63), 2**63 - 1),
     "uint64": (0, 2**64 - 1),
-}
-
-# Bytes of a value or of a list element; an enum's size is not in its name.
-_SIZES = {
-    Kind.boolean: 1,
-    Kind.bool_or_default: 4,
-    Kind.int32: 4,
-    Kind.uint32: 4,
-    Kind.int64: 8,
-    Kind.uint64: 8,
-    Kind.float32: 4,
-    Kind.float64: 8,
-    Kind.character: 1,
-    Kind.string: 8,
-    Kind.long_string: 32,
-    Kind.libcxx_string: 24,
 }
 
 
@@ -106,9 +91,9 @@ def _is_known(mangled: str) -> bool:
 
 def type_name(kind: Kind) -> str:
     """Return the name users see: "bool", "uint", "enum", ..."""
-    return _NAMES[kind]
+    return _KINDS[kind][0]
 
 
 def element_size(kind: Kind) -> int:
     """Return the bytes of a list element, or 0 if its type does not determine them."""
-    return _SIZES.get(kind, 0)
+    return _KINDS[kind][1]

@@ -56,27 +56,19 @@ class ImageRegistry(NamedTuple):
         return any(option.type.kind == Kind.libcxx_string for option in self.options)
 
 
-class _Parser(NamedTuple):
-    """A parser that lists choices, in each option of a class: bytes to it, bytes from the image's base to its
-    virtual functions, and which of them `Choices` calls.
-    """
-
-    at: int
-    vtable: int
-    functions: tuple[int, int, int, int]
-
-
 class _OptionClass(NamedTuple):
     """What the options with the same virtual functions have in common.
 
-    `members`: what such an option consists of: its class, or its parser if it leads to any object.
+    `members`: what such an option consists of: its class, or its parser if it leads to any object. `parser`:
+    one that lists choices: bytes to it, bytes from the image's base to its virtual functions, and which of
+    them `Choices` calls.
     """
 
     type: OptionType
     members: str
     set_default_index: int
     flag_default_index: int
-    parser: _Parser | None
+    parser: tuple[int, int, tuple[int, int, int, int]] | None
 
 
 class _Classes:
@@ -124,8 +116,7 @@ class _Classes:
         if of_type == OptionType(Kind.other, external=True):
             match = re.fullmatch(mangled_names.OPT, symbol.name)
             members = match["parser"] if match is not None else members
-        parser = None if found is None else _Parser(*found)
-        return _OptionClass(of_type, members, set_default, flag_default, parser)
+        return _OptionClass(of_type, members, set_default, flag_default, found)
 
     def _is_list(self, address: int) -> bool:
         """Tell whether the parser of a list begins where it does in one whose layout is known."""
@@ -158,7 +149,7 @@ def _slots(image: Image, table: Symbol, address: int) -> dict[str, int]:
 
 
 def _find_parser(image: Image, words: Sequence[int], begin: int) -> Any:
-    """Find, from that word on, a parser that lists choices. Returns what `_Parser` is made of, or None."""
+    """Find, from that word on, a parser that lists choices. Returns `parser` of its class, or None."""
     for index in range(begin, len(words)):
         table = _vtable_at(image, words[index])
         slots = {} if table is None else _slots(image, table, words[index])
@@ -306,11 +297,12 @@ def _read_option(
         option.alias_of = held
         return option
     option.set_default_index, option.flag_default_index = of.set_default_index, of.flag_default_index
-    if (parser := of.parser) is not None:
-        if words[parser.at // WORD] != parser.vtable + image.base:
+    if of.parser is not None:
+        at, vtable, functions = of.parser
+        if words[at // WORD] != vtable + image.base:
             raise MisfitError(f"the parser of the option {names[0]} is not that of its class")
         if of.type.kind in (Kind.enumeration, Kind.list, Kind.bits, Kind.other):
-            option.choices = Choices(address + parser.at, parser.functions)
+            option.choices = Choices(address + at, functions)
     if size is not None:
         option.callback = has_callback(image, address, words)
     return option

@@ -95,14 +95,14 @@ def option_functions(image: Image, words: Sequence[int]) -> dict[str, int]:
 
 def _virtual_call(image: Image, fact: Fact[None]) -> int | None:
     """Return the index of the only virtual function that a function calls on its first argument."""
-    calls = [step.target for step in _steps(image, fact) if step.kind == StepKind.virtual_call]
-    return calls[0] // WORD if len(calls) == 1 else None
+    calls = _steps(image, fact, StepKind.virtual_call)
+    return calls[0].target // WORD if len(calls) == 1 else None
 
 
-def _steps(image: Image, fact: Fact[None]) -> list[Step]:
+def _steps(image: Image, fact: Fact[None], kind: StepKind) -> list[Step]:
     found = image.findings.find(fact)
     function = None if found is None else image.function_at(found.address)
-    return [] if function is None else trace(image, function) or []
+    return [step for step in trace(image, function) or () if step.kind == kind] if function else []
 
 
 class _Proof:
@@ -114,8 +114,8 @@ class _Proof:
 
     def _called(self, name: str) -> set[int]:
         """Return what calls of this function lead to."""
-        own = self._image.symbol(name)
-        return {*self._image.slots_of(name), *(() if own is None else (own,))}
+        own = self._image.named(name)
+        return {*self._image.slots_of(name), *(() if own is None else (own.address,))}
 
     def symbols(self) -> tuple[_Added, ...]:
         """Return all that is proven, in an order that is the same for each process."""
@@ -195,12 +195,9 @@ class _Proof:
         """Return the bytes of the objects that a deleting destructor frees, if it says so."""
         image = self._image
         function = image.function_at(destructor) if image.contains(destructor) else None
-        steps = [] if function is None else trace(image, function) or []
-        sizes = {
-            step.second.constant
-            for step in steps
-            if step.kind == StepKind.call and step.target in self._frees and step.first.argument == 0
-        }
+        calls = self._calls([] if function is None else [function])
+        frees = [step for step in calls if step.target in self._frees and step.first.argument == 0]
+        sizes = {step.second.constant for step in frees}
         size = sizes.pop() if len(sizes) == 1 else None
         return size if size is not None and 0 < size <= _MOST_BYTES and size % WORD == 0 else None
 
@@ -263,8 +260,8 @@ class _Proof:
             words = load_words(table.address + TABLE_HEAD, _STREAM_DELETING + 1, table.name)
             if (size := self._size_of(words[_STREAM_DELETING])) is not None:
                 yield self._added(ERRS_STREAM.names[0][0], call_pointer(stream.address), size)
-            yield from self._guards(step for step in _steps(self._image, ERRS) if step.kind == StepKind.call)
-        stores = [step for step in _steps(self._image, INSTALL_ERROR_HANDLER) if step.kind == StepKind.store]
+            yield from self._guards(_steps(self._image, ERRS, StepKind.call))
+        stores = _steps(self._image, INSTALL_ERROR_HANDLER, StepKind.store)
         if [step.first.argument for step in stores] == [0, 1]:
             for fact, step in zip((ERROR_HANDLER, ERROR_HANDLER_DATA), stores, strict=True):
                 yield self._added(fact.names[0][0], step.target, WORD)
@@ -284,7 +281,7 @@ class _Proof:
     def _constants(self, fact: Fact[None], called: str) -> list[int]:
         """Return the first arguments of a function's calls of another one, where they are constants."""
         targets = self._called(called)
-        calls = [step for step in _steps(self._image, fact) if step.kind == StepKind.call]
+        calls = _steps(self._image, fact, StepKind.call)
         found = [step.first.constant for step in calls if step.target in targets]
         return [each for each in found if each is not None]
 

@@ -41,10 +41,6 @@ class Plan:
         self.served: dict[int, list[RegisteredOption]] = {}
         self.unavailable: dict[str, str] = {}
 
-    def words(self) -> tuple[list[int], list[int]]:
-        """Return for each site the word of its view, and whether that leads to an address that it takes."""
-        return self.references.sites.words(self.slots, self.readers, len(self.regions))
-
     def sees_reads(self, option: RegisteredOption) -> bool:
         """Return whether it can be known if LLVM reads the option: those that print it reads everywhere."""
         return self.printing is None or option not in self.printing.options
@@ -60,7 +56,7 @@ def make_plan(survey: Survey, references: References) -> Plan:
     """Make a plan: with slots for the reporting, and every site of a region."""
     image, printing, no_printing = survey.image, survey.printing, survey.no_printing
     sites = references.sites
-    uses = dict(sites.uses())
+    uses = sites.uses()
     if printing is not None and (
         printing.types.address in references.stuck or printing.types.address not in uses
     ):
@@ -103,8 +99,7 @@ def make_plan(survey: Survey, references: References) -> Plan:
     others = {part.address for part in survey.reporting}
     if printing is not None:
         others.add(printing.types.address)
-    read = {region: slot for region, slot in plan.slots.items() if region not in others}
-    plan.readers = Readers(sites, read)
+    plan.readers = Readers(sites, plan.slots, others, len(plan.regions))
     return plan
 
 

@@ -101,7 +101,10 @@ def prepare_hooks(survey: Survey, index: int) -> Hooks:
     targets = called(intercepted)
     entrances = find_entrances(image, targets) if targets else []
     entrances = [each for each in entrances if not _is_own(image, each, intercepted[each.target].part_of)]
-    code, offsets = _thunks({at: intercepted[at] for at in targets}, index)
+    code, offsets = b"", {}
+    for address in targets:
+        offsets[address] = len(code)
+        code += _thunk(address, intercepted[address], index)
     begin = place_code(code, image.text_begin, image.text_end) if code else 0
     thunks = {at: begin + offset for at, offset in offsets.items()}
     calls = [
@@ -143,15 +146,6 @@ def setter_tables(survey: Survey, index: int) -> SharedPointers:
         return SharedPointers([(at, target, replacement) for at, target in functions.in_tables])
     except RuntimeError as error:
         raise UnsupportedImageError(f"{path}: {error}; nothing was changed") from error
-
-
-def _thunks(intercepted: Mapping[int, Interception], index: int) -> tuple[bytes, dict[int, int]]:
-    """Write the thunk of each function. Returns them all, and where each begins."""
-    code, offsets = b"", {}
-    for address, row in intercepted.items():
-        offsets[address] = len(code)
-        code += _thunk(address, row, index)
-    return code, offsets
 
 
 def _thunk(address: int, row: Interception, index: int) -> bytes:

@@ -19,9 +19,9 @@ def llvm_function(symbol: str, result: Any, *parameters: Any) -> Any:
     """A function of LLVM's, to be called by these types of ctypes."""
     from optctx.engine.attach import attach
 
-    address = attach().image.symbol(symbol)
-    assert address is not None, symbol
-    return ctypes.CFUNCTYPE(result, *parameters)(address)
+    function = attach().image.named(symbol)
+    assert function is not None, symbol
+    return ctypes.CFUNCTYPE(result, *parameters)(function.address)
 
 
 def read_words(address: int, count: int) -> list[int]:

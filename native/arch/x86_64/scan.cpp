@@ -82,54 +82,35 @@ std::vector<std::vector<FunctionReferences>> find_references_to_each(
 
 std::vector<FunctionReferences> find_references_in(const image::Library& image, const std::vector<image::Span>& spans,
                                                    const std::vector<std::uint32_t>& functions) {
-    std::vector<FunctionReferences> all;
+    Found found(image, spans);
     for (const std::uint32_t number : functions) {
         const auto function = image.numbered(number);
         const std::uintptr_t last = image.text_end() - operand_size;
         if (!function || function->address < image.text_begin() || function->address >= last) continue;
-        Found found(image, spans);
         found.enter(function->address, function);
         const std::uintptr_t size = std::min<std::uintptr_t>(function->size, last - function->address);
         for_operands(image, function->address, function->address + size,
                      [&](std::uintptr_t place, std::uintptr_t target) { found.take(place, target); });
-        for (FunctionReferences& each : found.take_all())
-            if (!each.places.empty()) all.push_back(std::move(each));
     }
+    auto all = found.take_all();
+    std::erase_if(all, [](const FunctionReferences& each) { return each.places.empty(); });
     return all;
 }
 
-namespace {
-
-// Most candidates miss every target: a bit for each value of some address bits says so at once.
-class TargetFilter {
-public:
-    explicit TargetFilter(std::vector<std::uintptr_t> targets) : targets_(std::move(targets)) {
-        std::sort(targets_.begin(), targets_.end());
-        for (const std::uintptr_t target : targets_) bits_.set(bit(target));
-    }
-    bool contains(std::uintptr_t address) const {
-        return bits_[bit(address)] && std::binary_search(targets_.begin(), targets_.end(), address);
-    }
-
-private:
-    static std::size_t bit(std::uintptr_t address) { return address >> 4 & 0xFFFF; }  // functions are 16-byte aligned
-
-    std::vector<std::uintptr_t> targets_;
-    std::bitset<0x10000> bits_;
-};
-
-}  // namespace
-
 std::vector<std::pair<std::uintptr_t, std::uintptr_t>> find_branches(const image::Library& image,
-                                                                     const std::vector<std::uintptr_t>& targets) {
-    const TargetFilter filter(targets);
+                                                                     std::vector<std::uintptr_t> targets) {
+    // Most candidates miss every target: a bit for each value of some address bits says so at once.
+    const auto bit = [](std::uintptr_t address) { return address >> 4 & 0xFFFF; };  // functions are 16-byte aligned
+    std::bitset<0x10000> bits;
+    for (const std::uintptr_t target : targets) bits.set(bit(target));
+    std::ranges::sort(targets);
     std::vector<std::pair<std::uintptr_t, std::uintptr_t>> found;
     const std::uint8_t* text = image.text();
     const std::uint8_t* end = text + (image.text_end() - image.text_begin()) - 5;
     for_bytes(text, end, 0xFE, 0xE8, [&](const std::uint8_t* at) {  // E8: call rel32, E9: jmp rel32
         const std::uintptr_t address = image.text_begin() + static_cast<std::uintptr_t>(at - text);
         const std::uintptr_t target = target_of(address + 5, at + 1);
-        if (filter.contains(target)) found.emplace_back(address, target);
+        if (bits[bit(target)] && std::ranges::binary_search(targets, target)) found.emplace_back(address, target);
     });
     return found;
 }

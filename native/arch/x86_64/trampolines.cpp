@@ -154,16 +154,16 @@ std::size_t use_at(const Site& site) noexcept {
 }
 
 std::vector<Change> trampolines(const image::Library& image, std::span<const Site> sites,
-                                std::span<const std::uint32_t> words, std::span<const std::uint8_t> loads,
+                                std::span<const std::uint32_t> words, std::uint32_t first_reader,
                                 std::int32_t thread_offset) {
-    if (words.size() != sites.size() || loads.size() != sites.size())
-        throw image::Misfit("expected a word of the view for each site");
+    if (words.size() != sites.size()) throw image::Misfit("expected a word of the view for each site");
     std::vector<Change> made;
     made.reserve(sites.size());
     for (std::size_t i = 0; i < sites.size(); ++i) {
         const Instruction code = instruction_of(image, sites[i]);
+        const bool loads = words[i] >= first_reader && (sites[i].uses & takes_address_bit) != 0;
         made.push_back({sites[i].address, Code(code.begin(), code.end()),
-                        trampoline(code, sites[i], words[i], loads[i] != 0, thread_offset)});
+                        trampoline(code, sites[i], words[i], loads, thread_offset)});
     }
     return made;
 }

@@ -1,7 +1,6 @@
 // What tests and evidence ask of the module, audits, and switches of tasks that they simulate: names and conversions,
 // no logic.
 #include "arch/lengths.hpp"
-#include "arch/sites.hpp"
 #include "contexts/activation.hpp"
 #include "image/layouts.hpp"
 #include "image/registry.hpp"
@@ -16,7 +15,6 @@
 #include "scopes/scope.hpp"
 
 void add_insight(nb::module_& m) {
-    m.attr("NO_READER") = arch::no_reader;
     m.attr("OCCURRENCES_AT") = offsetof(image::RawOption, occurrences);
     m.attr("POSITION_AT") = offsetof(image::RawOption, position);
     m.def(

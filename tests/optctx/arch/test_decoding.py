@@ -20,7 +20,9 @@ from optctx.engine.attach import attach
 from optctx.engine.engine import _trampolines
 from optctx.hosts.llvmlite import llvmlite_image
 from optctx.image.survey import survey
-from optctx.plan import called, find_entrances, make_plan, read_references
+from optctx.plan.plan import make_plan
+from optctx.plan.references import read_references
+from optctx.plan.ways_in import called, find_entrances
 from tests.support.alone import alone
 
 BEGIN = 0x7F00_0000_0000  # where the code is

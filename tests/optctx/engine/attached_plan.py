@@ -32,8 +32,9 @@ def decided(engine: Engine) -> dict[str, Any]:
     """
     image = engine.image
     base, contains = image.base, image.contains
-    words, loads = engine.plan.words()
     plan, sites = engine.plan, engine.plan.references.sites
+    words, first = plan.readers.words, len(plan.regions)
+    loads = [int(word >= first and site.takes_address) for word, site in zip(words, sites, strict=True)]
 
     def at(address: int) -> int | None:
         return address - base if contains(address) else None
@@ -79,10 +80,10 @@ def decided(engine: Engine) -> dict[str, Any]:
             (each.slot, image.name_of(each.function), each.takes_address, each.offset, each.reads)
             for each in plan.readers
         ],
-        "words": (list(words), list(loads)),
+        "words": (words, loads),
         "trampolines": [
             (address - base, *code)
-            for address, *code in trampolines(image, sites, words, loads, _PLACE)
+            for address, *code in trampolines(image, sites, plan.readers, _PLACE)
         ],
         "hooks": [(address - base, code) for address, code, _ in engine.hooks.calls],
     }  # fmt: skip

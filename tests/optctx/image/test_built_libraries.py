@@ -24,6 +24,7 @@ from optctx import (
     loaded_image,
     registry,
 )
+from optctx._native import Library, loaded_libraries
 from optctx.arch import processor
 from optctx.image.loaded import Image
 from tests.support.audit import audit
@@ -288,6 +289,18 @@ def test_a_library_without_a_build_id_that_was_replaced_is_refused(tmp_path: pat
 
     in_child(known)
     in_child(replaced)
+
+
+@forked
+def test_a_library_whose_file_has_another_build_id_is_refused(tmp_path: pathlib.Path) -> None:
+    path, other = built(tmp_path / "libsmall.so"), tmp_path / "other.so"
+    ctypes.CDLL(str(path))
+    [base] = [base for each, base in loaded_libraries() if each == str(path)]
+    own = bytes.fromhex(Library(str(path), base).build_id)
+    other.write_bytes(path.read_bytes().replace(own, bytes(len(own))))
+    other.rename(path)
+    with pytest.raises(UnsupportedImageError, match="is not the library that is loaded"):
+        loaded_image(path)
 
 
 def test_a_function_that_does_nothing_returns_at_once() -> None:

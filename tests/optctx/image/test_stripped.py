@@ -155,7 +155,9 @@ def steps_of(library: Library, name: str) -> list[Any] | None:
     assert function is not None
     steps, words = trace(library, function), dict[object, str]()
     for each in ("one", "two"):
-        words[library.symbol(each)] = each
+        word = library.named(each)
+        assert word is not None
+        words[word.address] = each
 
     def shown(value: Value) -> object:
         if value.argument is not None:

@@ -22,7 +22,7 @@ from optctx.errors import ContextMismatchError, ContextMismatchWarning
 from optctx.hosts.llvmlite import llvmlite_image
 from optctx.image.facts.interceptions import Work
 from optctx.image.survey import find_functions
-from optctx.plan import called, find_entrances
+from optctx.plan.ways_in import called, find_entrances
 from tests.support import runs
 from tests.support.alone import alone
 from tests.support.endless import LIST, endless, reached

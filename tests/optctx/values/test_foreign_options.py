@@ -32,7 +32,9 @@ class ForeignLibrary:
         path = compile_cpp(source, folder / "libforeign.so", *SHARED)
         self._library, self._name = ctypes.CDLL(str(path)), ctypes.create_string_buffer(NAME.encode())
         self._at = ctypes.addressof(c_char.in_dll(self._library, "option"))
-        self._add = ctypes.CFUNCTYPE(None, c_void_p)(image.symbol("_ZN4llvm2cl6Option11addArgumentEv") or 0)
+        add = image.named("_ZN4llvm2cl6Option11addArgumentEv")
+        assert add is not None
+        self._add = ctypes.CFUNCTYPE(None, c_void_p)(add.address)
         found = read_registry(image)
         model = next(option for option in found.options if option.name == "unroll-count")
         words = (c_uint64 * ((model.size or 0) // 8)).from_address(self._at)

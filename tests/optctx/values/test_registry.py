@@ -19,7 +19,7 @@ import ctypes, sys
 from optctx.process import set_process_options
 from optctx.hosts.llvmlite import llvmlite_image
 set_process_options(sys.argv[1:])
-ctypes.CFUNCTYPE(None)(llvmlite_image().symbol("_ZN4llvm2cl17PrintOptionValuesEv"))()
+ctypes.CFUNCTYPE(None)(llvmlite_image().named("_ZN4llvm2cl17PrintOptionValuesEv").address)()
 """
 
 
