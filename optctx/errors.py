@@ -167,6 +167,11 @@ def clipped(words: str) -> str:
     return words if len(words) <= _MOST_SAID else f"{words[:half]}...{words[-half:]}"
 
 
+def reason(error: Exception) -> str:
+    """Return why a file could not be used, in the words of the system, or of Python before it."""
+    return (error.strerror if isinstance(error, OSError) else None) or str(error)
+
+
 def check_choice(what: str, given: object, kind: Any) -> None:
     """Raise OptionTypeError for a value that is none of the literals of a type."""
     choices = get_args(kind)

@@ -6,9 +6,8 @@ import contextlib
 import errno
 import os
 import stat
-from collections.abc import Iterator
 
-from optctx.errors import OptctxError, shown
+from optctx.errors import OptctxError, reason, shown
 
 _OPEN_FILES = ("/dev/", "/proc/")  # /dev/stdout is what a shell has opened, whatever that is
 
@@ -38,8 +37,7 @@ def write_whole(path: str | os.PathLike[str], content: str) -> None:
         else:
             replace_file(os.path.realpath(name), content.encode(), lasting=True)
     except (OSError, ValueError) as error:
-        why = (error.strerror if isinstance(error, OSError) else None) or error
-        raise OptctxError(f"cannot write {shown(name)}: {why}") from None
+        raise OptctxError(f"cannot write {shown(name)}: {reason(error)}") from None
 
 
 def replace_file(path: str, *parts: bytes, lasting: bool = False) -> None:
@@ -59,21 +57,6 @@ def replace_file(path: str, *parts: bytes, lasting: bool = False) -> None:
                 os.chmod(temporary, stat.S_IMODE(os.stat(path).st_mode))
         os.replace(temporary, path)
     except BaseException:
-        with tolerant():
+        with contextlib.suppress(OSError):
             os.unlink(temporary)
         raise
-
-
-def interrupts(error: Exception) -> bool:
-    """Tell whether a signal handler raised it, such as `TimeoutError()`, and no system call."""
-    return isinstance(error, OSError) and error.errno is None
-
-
-@contextlib.contextmanager
-def tolerant() -> Iterator[None]:
-    """Ignore what the system refuses."""
-    try:
-        yield
-    except OSError as error:
-        if interrupts(error):
-            raise

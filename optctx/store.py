@@ -13,9 +13,9 @@ import time
 import warnings
 from collections.abc import Iterator
 
-from optctx.errors import CacheWarning, OptctxError, level_outside, shown
+from optctx.errors import CacheWarning, OptctxError, level_outside, reason, shown
 from optctx.locks import lock_left_behind
-from optctx.outputs import interrupts, replace_file, tolerant
+from optctx.outputs import replace_file
 
 try:
     from _blake2 import blake2b  # hashlib loads OpenSSL, which takes longer than everything else about a tag
@@ -63,9 +63,7 @@ class FolderStore:
             self._make()
             os.scandir(self._path).close()
         except (OSError, ValueError) as error:
-            if interrupts(error):
-                raise
-            raise OptctxError(f"cannot keep {self.what} in {shown(self._path)}: {_said(error)}") from error
+            raise OptctxError(f"cannot keep {self.what} in {shown(self._path)}: {reason(error)}") from error
 
     def get(self, key: str) -> bytes | None:
         name = self._name(key)
@@ -75,12 +73,12 @@ class FolderStore:
                 data = memoryview(file.read())
                 used = os.fstat(file.fileno()).st_mtime
             if abs(time.time() - used) > _RECENT:
-                with tolerant():  # in a read-only folder
+                with contextlib.suppress(OSError):  # in a read-only folder
                     os.utime(path)
         except FileNotFoundError:
             return None
-        except (OSError, MemoryError) as error:
-            self._failed(error, "reading", f"could not read {name}")
+        except OSError as error:
+            self._report("reading", f"could not read {name}: {reason(error)}")
             return None
         if tag(name, data[TAG_SIZE:]) != data[:TAG_SIZE]:
             self._report("reading", f"could not read {name}: it is damaged")
@@ -97,8 +95,8 @@ class FolderStore:
             self._room -= len(value)
             if self._room < 0:
                 self._make_room()
-        except (OSError, MemoryError) as error:
-            self._failed(error, "writing", "could not keep an entry")
+        except OSError as error:
+            self._report("writing", f"could not keep an entry: {reason(error)}")
 
     def clear(self) -> None:
         try:
@@ -109,7 +107,7 @@ class FolderStore:
         except FileNotFoundError:
             pass
         except OSError as error:
-            self._failed(error, "clearing", "could not drop every entry")
+            self._report("clearing", f"could not drop every entry: {reason(error)}")
 
     def _name(self, key: str) -> str:
         return _digest(b"name\0", key.encode()).hex()
@@ -125,7 +123,7 @@ class FolderStore:
         before = time.time() - _STALE
         for used, size, path in found:
             if total > keep or (path.endswith(".new") and used < before):
-                with tolerant():  # another process may have dropped it
+                with contextlib.suppress(OSError):  # another process may have dropped it
                     os.unlink(path)
                     total -= size
         self._room = self._limit // 16  # other processes write as well
@@ -137,14 +135,6 @@ class FolderStore:
                 with contextlib.suppress(FileNotFoundError):
                     status = each.stat(follow_symlinks=False)
                     yield status.st_mtime, status.st_size, each.path
-
-    def _failed(self, error: Exception, kind: str, what: str) -> None:
-        if interrupts(error):
-            try:
-                raise error
-            finally:
-                del error  # whose traceback leads to this frame
-        self._report(kind, f"{what}: {_said(error)}")
 
     def _report(self, kind: str, what: str) -> None:
         """Warn the caller of optctx, unless this store has reported a problem of that kind before."""
@@ -159,9 +149,3 @@ _REMEDIES = {
     "writing": "results are not kept until the folder has space and can be written to",
     "clearing": "remove the folder to be certain",
 }
-
-
-def _said(error: Exception) -> str:
-    if isinstance(error, OSError):
-        return error.strerror or str(error)
-    return "there is no memory for it" if isinstance(error, MemoryError) else str(error)

@@ -8,7 +8,7 @@ import stat
 import tomllib
 from typing import Any
 
-from optctx.errors import OptctxError, shown
+from optctx.errors import OptctxError, reason, shown
 
 # 32 dots between the parts of a key. The parser takes quadratic time for such keys.
 _PART = r"""(?:[\w-]+|"[^"\n]*"|'[^'\n]*')"""
@@ -42,25 +42,23 @@ def read_toml(path: str | os.PathLike[str], most: int) -> dict[str, Any]:
 
 def _read(path: str | os.PathLike[str], name: str, most: int) -> bytes:
     try:
-        # Does not wait for a writer of a pipe.
-        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
-    except (OSError, ValueError) as error:  # ValueError: a zero byte in the name
-        reason = error.strerror if isinstance(error, OSError) else error
-        raise OptctxError(f"cannot read {name}: {reason}") from None
-    try:
-        status = os.fstat(descriptor)
-        if not stat.S_ISREG(status.st_mode):
-            raise OptctxError(f"cannot read {name}: it is not a regular file; name one")
-        if status.st_size > most:
-            raise OptctxError(
-                f"cannot read {name}: it has {status.st_size:,} bytes, of at most {most:,}; name another file"
-            )
-        with open(descriptor, "rb", closefd=False) as file:
+        with open(path, "rb", opener=_open) as file:
+            status = os.fstat(file.fileno())
+            if not stat.S_ISREG(status.st_mode):
+                raise OptctxError(f"cannot read {name}: it is not a regular file; name one")
+            if status.st_size > most:
+                raise OptctxError(
+                    f"cannot read {name}: it has {status.st_size:,} bytes, of at most {most:,}; "
+                    "name another file"
+                )
             return file.read(most)
-    except OSError as error:
-        raise OptctxError(f"cannot read {name}: {error.strerror}") from None
-    finally:
-        os.close(descriptor)
+    except (OSError, ValueError) as error:  # ValueError: a zero byte in the name
+        raise OptctxError(f"cannot read {name}: {reason(error)}") from None
+
+
+def _open(path: str, flags: int) -> int:
+    """Open a file without waiting for a writer, if it is a pipe."""
+    return os.open(path, flags | os.O_NONBLOCK | os.O_NOCTTY)
 
 
 def quoted(text: str) -> str:

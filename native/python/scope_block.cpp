@@ -69,7 +69,7 @@ void enter_now(nb::handle self, nb::handle task) {
     scopes::make_room();
     mark.activation = contexts::acquire(mark.context);
     const NoCollection alone;
-    marks::token_of(mark) = task_scope::set(made, task);
+    marks::token_of(mark) = task_scope::set(made);
     scopes::enter(mark);
     made.release();  // the thread keeps it
 }
@@ -249,7 +249,7 @@ void leave_all() {
     {
         const NoCollection alone;
         scopes::leave_all();
-        task_scope::set(nb::none(), task_scope::get());
+        task_scope::set(nb::none());
     }
     drop_orphans();
 }

@@ -87,16 +87,10 @@ nb::object get() {
     return found.is_none() ? nb::object() : found;
 }
 
-nb::object set(nb::handle mark, nb::handle before) {
+nb::object set(nb::handle mark) {
     PyObject* token = set_value(variable, mark.ptr());
-    if (token != nullptr) return nb::steal(token);
-    nb::python_error no_memory;
-    // CPython sets the value even if it has no memory for the token.
-    for (int tries = 0; tries < 3 && get().is(mark); ++tries) {
-        Py_XDECREF(set_value(variable, before.is_valid() ? before.ptr() : Py_None));
-        PyErr_Clear();
-    }
-    throw no_memory;
+    if (token == nullptr) throw nb::python_error();
+    return nb::steal(token);
 }
 
 bool reset(nb::handle token) {
@@ -120,7 +114,7 @@ bool reset_elsewhere(nb::handle token, nb::handle mark) {
         context.attr("run")(nb::handle(variable).attr("reset"), token);
         if (get().is(mark)) {
             const nb::object outer = token.attr("old_value");
-            set(outer.is(nb::handle(missing)) ? nb::none() : outer, mark);
+            set(outer.is(nb::handle(missing)) ? nb::none() : outer);
         }
         return true;
     } catch (nb::python_error&) {

@@ -11,8 +11,8 @@ namespace optctx::task_scope {
 void use(nanobind::object variable);
 // Returns the running task's mark; null outside any scope (if the variable is unset or None).
 nanobind::object get();
-// Sets the mark in place of `before`, which may be null. Returns the token for `reset`. Changes nothing if it throws.
-nanobind::object set(nanobind::handle mark, nanobind::handle before);
+// Sets the mark. Returns the token for `reset`.
+nanobind::object set(nanobind::handle mark);
 // Restores the mark from before `set`. Returns false, with nothing done, if another contextvars.Context is current than
 // at `set`, or if the token was already used.
 bool reset(nanobind::handle token);

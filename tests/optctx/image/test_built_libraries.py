@@ -7,6 +7,7 @@ The library is of the project's own making, with the shapes of LLVM 19 (tests/pr
 from __future__ import annotations
 
 import ctypes
+import os
 import pathlib
 import random
 from collections.abc import Mapping
@@ -296,7 +297,7 @@ def test_a_library_whose_file_has_another_build_id_is_refused(tmp_path: pathlib.
     path, other = built(tmp_path / "libsmall.so"), tmp_path / "other.so"
     ctypes.CDLL(str(path))
     [base] = [base for each, base in loaded_libraries() if each == str(path)]
-    own = bytes.fromhex(Library(str(path), base).build_id)
+    own = bytes.fromhex(Library(os.fsencode(path), base).build_id)
     other.write_bytes(path.read_bytes().replace(own, bytes(len(own))))
     other.rename(path)
     with pytest.raises(UnsupportedImageError, match="is not the library that is loaded"):
