@@ -154,14 +154,10 @@ void relocate_own_addresses(const Region& region, const void* from, void* to) {
 }  // namespace
 
 void add(Occurrences& occurrences, Kind kind, Occurrence value) {
-    switch (kind) {
-        case Kind::list:
-        case Kind::bits:
-        case Kind::other:
-            break;  // the values add up
-        default:
-            occurrences.before += static_cast<unsigned>(occurrences.values.size());
-            occurrences.values.clear();
+    const bool add_up = kind == Kind::list || kind == Kind::bits || kind == Kind::other;
+    if (!add_up) {
+        occurrences.before += static_cast<unsigned>(occurrences.values.size());
+        occurrences.values.clear();
     }
     occurrences.values.push_back(std::move(value));
 }

@@ -125,16 +125,7 @@ class Pool:
             pass
         finally:
             self.kill()
-            self._reap()
-
-    def _reap(self) -> None:
-        """Wait for the server, which is killed. Popen's own `wait` takes a lock that an interrupt of an
-        earlier one may have left held.
-        """
-        assert self._popen is not None
-        with contextlib.suppress(ChildProcessError):  # Popen has waited for it
-            _, status = os.waitpid(self._popen.pid, 0)
-            self._popen.returncode = os.waitstatus_to_exitcode(status)
+            self._popen.wait()
 
     def kill(self) -> None:
         """Kill the server, as one that is stopped. The kernel kills its children, not what they started."""

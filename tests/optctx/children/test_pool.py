@@ -236,16 +236,6 @@ def test_nothing_outlives_the_caller() -> None:
         wait_for(lambda caller=caller: not of_session(caller.pid))  # type: ignore[misc]
 
 
-def test_an_interrupt_inside_popen_does_not_keep_a_pool_from_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    """CPython's `Popen.wait` takes its lock before the `try` whose `finally` releases it."""
-    monkeypatch.setattr("optctx.children.pool.GRACE", 0.1)
-    with Pool(int, 1) as pool:
-        assert pool.call(operator.add, 1, gives=int).value == 2
-        assert pool._popen is not None
-        pool._popen._waitpid_lock.acquire()  # type: ignore[attr-defined]
-    assert pool._popen.returncode is not None
-
-
 @pytest.mark.parametrize("moments", [8, pytest.param(40, marks=pytest.mark.long)])
 @alone  # pools of other tests may be ending
 def test_an_interrupt_at_any_moment_leaves_no_process_and_no_descriptor(moments: int) -> None:
