@@ -9,7 +9,7 @@ this process.
 """
 
 try:  # in which no Python delays an import: this one has those of optctx run where they stand
-    from optctx.importing import later
+    from optctx.importing import import_at_once, later
 except ImportError:
     raise
 
@@ -126,6 +126,7 @@ if not TYPE_CHECKING:  # where every other name stays an error
             from importlib.metadata import version
 
             return version(__name__)
+        import_at_once()
         if name in __all__:
             if name not in _WHERE["optctx.errors"]:
                 import optctx.assembling  # noqa: F401  a thread that forks would leave a later import half done

@@ -26,14 +26,14 @@ def later(
     def get(name: str) -> object:
         if name not in modules:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        _import_at_once()
+        import_at_once()
         found = getattr(__import__(modules[name], fromlist=[name]), name)
         return vars(sys.modules[package]).setdefault(name, found)
 
     return get, lambda: sorted({*vars(sys.modules[package]), *modules})
 
 
-def _import_at_once() -> None:
+def import_at_once() -> None:
     """Have the imports of optctx run where they stand, even if Python 3.15 was told to delay all of them.
 
     Some functions have the name of their module, which a delayed import would leave in their place.
@@ -54,4 +54,4 @@ def _import_at_once() -> None:
 
 
 _filters: list[Callable[[str, str, Any], bool]] = []  # that optctx has set
-_import_at_once()
+import_at_once()
