@@ -60,7 +60,6 @@ void add_reads(nb::module_& m) {
         .def("only", &scopes::Recorder::only, "readers"_a,
              "Before the block: leave out the reads of all readers but these, unless an enclosing block wants more.")
         .def("gather", &scopes::Recorder::gather, "Add what nested recorders have seen so far.")
-        .def_prop_ro("complete", &scopes::Recorder::complete)
         .def_prop_ro("lost", &scopes::Recorder::lost, "Whether other code took over this thread's fault handling.")
         .def_prop_ro("seen", &seen_by, "[(context, or None outside every scope; indexes of the readers that read)].");
     blocks::add_methods<recording_block>(blocks::make_type(m, "RecordingBase", {}));

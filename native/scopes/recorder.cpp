@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <new>
 #include <utility>
 
 namespace optctx::scopes {
@@ -91,13 +90,8 @@ void drop_recorders() noexcept {
 }
 
 void Recorder::add(const Recorder& inner) noexcept {
-    complete_ = complete_ && inner.complete_;
     lost_ = lost_ || inner.lost_;
-    try {
-        for (const auto& seen : inner.seen_) seen_under(seen->context.get()).reads.add(seen->reads);
-    } catch (const std::bad_alloc&) {
-        complete_ = false;
-    }
+    for (const auto& seen : inner.seen_) seen_under(seen->context.get()).reads.add(seen->reads);
 }
 
 void Recorder::gather() noexcept {
@@ -120,13 +114,7 @@ SeenReads& Recorder::seen_under(contexts::Context* context) {
 }
 
 views::View Recorder::instead_of(views::View view) noexcept {
-    try {
-        now_ = &seen_under(layout_->owner(view));
-    } catch (const std::bad_alloc&) {
-        now_ = nullptr;
-        complete_ = false;
-        return view;
-    }
+    now_ = &seen_under(layout_->owner(view));
     std::copy(view, view + layout_->regions(), words_.begin());
     layout_->owner(words_.data()) = layout_->owner(view);
     layout_->reads(words_.data()) = layout_->reads(view);

@@ -30,13 +30,9 @@ public:
     const std::vector<std::unique_ptr<SeenReads>>& seen() const noexcept { return seen_; }
     // Adds what the recorders nested in this one have seen so far. Call on the recording thread, before `stop`.
     void gather() noexcept;
-    // False if memory ran out for some of the reads.
-    bool complete() const noexcept { return complete_; }
 
     views::View instead_of(views::View view) noexcept override;
-    void mark(std::size_t reader) noexcept override {
-        if (now_ != nullptr) now_->reads.mark(reader);
-    }
+    void mark(std::size_t reader) noexcept override { now_->reads.mark(reader); }
 
     explicit Recorder(const values::Space& space);
     // Before `start`: leave out the reads of all readers but these, unless an enclosing recorder wants more.
@@ -58,8 +54,7 @@ private:
     std::vector<std::unique_ptr<SeenReads>> seen_;
     std::unique_ptr<views::Reads>
         unwanted_;              // null if all are wanted; otherwise marked in every views::Reads from the beginning
-    SeenReads* now_ = nullptr;  // null if memory ran out
-    bool complete_ = true;
+    SeenReads* now_ = nullptr;  // from the first view on
     bool lost_ = false;
 };
 

@@ -423,10 +423,7 @@ class LibLLVM:
         Raises at the end what LLVM's work leaves.
         """
         engine = self._attached()
-        if engine is None:
-            yield
-            return
-        begin, end = (_nothing, _nothing) if _native.in_line() else library_calls(engine)
+        begin, end = (_nothing, _nothing) if engine is None or _native.in_line() else library_calls(engine)
         begin()
         try:
             with raising_problems():

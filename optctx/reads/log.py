@@ -226,8 +226,6 @@ class Log:
                 "not everything that LLVM read was recorded: inside the block another handler of SIGSEGV was "
                 "installed over that of optctx, or the signal was blocked; do so before"
             )
-        if not self._recorder.complete:
-            raise OptctxError("there was not enough memory to record everything that LLVM read")
         return [
             scope for context, readers in self._recorder.seen for scope in self._with_values(context, readers)
         ]
