@@ -21,7 +21,7 @@ from optctx.errors import OptctxError
 from optctx.hosts.llvmlite.compiling import emit_object, run_passes
 from tests.support.ir_texts import SCALE
 from tests.support.library_code import LLVMLITE
-from tests.support.processes import SECONDS, forked, wait_until_asleep
+from tests.support.processes import SECONDS, forked, wait_for, wait_until_asleep
 from tests.support.runs import machine as make_machine
 from tests.support.scopes import beside, in_threads
 
@@ -112,7 +112,15 @@ def test_other_threads_run_python_code_while_a_compilation_runs(module: Any, tmp
     os.chdir(tmp_path)
     os.mkfifo(f".{name}.dot")
     signal.setitimer(signal.ITIMER_REAL, SECONDS)  # ends the process, whichever thread has the GIL
-    with beside(partial(run_passes, module, "dot-cfg")):
+    compiling: list[int] = []
+
+    def compile_here() -> None:
+        compiling.append(threading.get_native_id())
+        run_passes(module, "dot-cfg")
+
+    with beside(compile_here):
+        wait_for(lambda: bool(compiling))
+        wait_until_asleep(compiling[0])
         assert Path(f".{name}.dot").read_text().startswith("digraph")
 
 
