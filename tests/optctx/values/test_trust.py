@@ -49,7 +49,7 @@ TOGETHER = """
 -enable-subreg-liveness=false -dag-maps-reduction-size=0 -sanitizer-coverage-trace-loads
 -dwarf-sections-as-references=Enable -aggregate-extracted-args -enable-machine-outliner=always
 -misched-fusion=false -join-liveintervals=false -mfs-split-ehcode -unroll-force-peel-count=7
--force-target-max-vector-interleave=15625 -sampled-instrumentation -slp-min-tree-size=1
+-force-target-max-vector-interleave=64 -sampled-instrumentation -slp-min-tree-size=1
 -window-ii-coeff=65535 -align-all-functions=1 -align-all-blocks=6 -align-all-nofallthru-blocks=6
 -regalloc-eviction-max-interference-cutoff=1 -pipeliner-register-pressure-margin=104
 -aarch64-stack-hazard-in-non-streaming -schedmodel=false -insert-has0 -hwasan-experimental-use-page-aliases
@@ -64,7 +64,7 @@ TOGETHER = """
 -loop-idiom-vectorize-bytecmp-vf=0 -mergefunc-preserve-debug-info -chr-bias-threshold=1000
 -lower-allow-check-random-rate=1000 -pre-RA-sched=list-burr -prefer-inloop-reductions
 -enable-split-machine-functions -ppc-stack-ptr-caller-preserved=false -profile-summary-cutoff-hot=395462
--profile-summary-cutoff-cold=990000
+-profile-summary-cutoff-cold=990000 -force-vector-interleave=64
 """
 
 
