@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <bit>
 #include <cstdio>
-#include <cstring>
 #include <functional>
 #include <mutex>
 #include <utility>

@@ -2,7 +2,6 @@
 // the place of Option::addOccurrence in LLVM's virtual function tables.
 #pragma once
 
-#include "contexts/context.hpp"
 #include "image/layouts.hpp"
 
 #include <cstdint>

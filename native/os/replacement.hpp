@@ -3,7 +3,6 @@
 
 #include "os/os.hpp"
 
-#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>

@@ -9,7 +9,6 @@
 #include <cstring>
 #include <iterator>
 #include <stdexcept>
-#include <string>
 
 namespace optctx::patch {
 namespace {

@@ -9,13 +9,11 @@
 #include <cxxabi.h>
 
 #include <nanobind/stl/array.h>
-#include <nanobind/stl/map.h>
 #include <nanobind/stl/string_view.h>
 
 #include <algorithm>
 #include <array>
 #include <cstdlib>
-#include <map>
 #include <stdexcept>
 
 namespace {

@@ -5,8 +5,6 @@
 #include "scopes/recorder.hpp"
 #include "views/poison.hpp"
 
-#include <stdexcept>
-
 namespace {
 
 std::shared_ptr<scopes::Recorder> recorder_of(nb::handle log) {

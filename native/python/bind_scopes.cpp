@@ -1,9 +1,6 @@
 // Entering and leaving contexts: a thread's scopes (scopes/scope.hpp) and its task's mark (python/task_variable.hpp),
 // together.
-#include "os/keyed_locks.hpp"
-#include "os/os.hpp"
 #include "python/bindings.hpp"
-#include "python/gil.hpp"
 #include "python/marks.hpp"
 #include "python/scope_block.hpp"
 #include "python/task_variable.hpp"

@@ -9,8 +9,6 @@
 #include "python/scope_block.hpp"
 #include "scopes/scope.hpp"
 
-#include <map>
-
 using callbacks::Callback;
 
 namespace {

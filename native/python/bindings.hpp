@@ -13,7 +13,6 @@
 #include <nanobind/stl/vector.h>
 
 #include <cstddef>
-#include <cstdint>
 
 // Only the parts include this file. They have no namespace of their own.
 namespace nb = nanobind;

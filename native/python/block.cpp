@@ -5,7 +5,6 @@
 #include <nanobind/stl/string.h>
 
 #include <string>
-#include <utility>
 
 namespace nb = nanobind;
 

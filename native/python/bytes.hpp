@@ -10,7 +10,6 @@
 #include <cstring>
 #include <exception>
 #include <span>
-#include <string>
 #include <string_view>
 #include <vector>
 

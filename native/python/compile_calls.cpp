@@ -3,7 +3,6 @@
 #include <unistd.h>
 
 #include <array>
-#include <functional>
 #include <memory>
 
 namespace optctx::compile {

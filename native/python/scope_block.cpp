@@ -10,13 +10,9 @@
 #include "views/per_image.hpp"
 #include "views/poison.hpp"
 
-#include <nanobind/stl/shared_ptr.h>
-
-#include <cstdint>
 #include <optional>
 #include <string>
 #include <utility>
-#include <vector>
 
 namespace nb = nanobind;
 

@@ -7,7 +7,6 @@
 
 #include <nanobind/nanobind.h>
 
-#include <memory>
 #include <optional>
 
 namespace optctx::scoping {

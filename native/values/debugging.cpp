@@ -3,7 +3,6 @@
 #include "values/strings.hpp"
 #include "views/view.hpp"
 
-#include <algorithm>
 #include <atomic>
 #include <cstring>
 #include <span>

@@ -13,8 +13,6 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <string>
-#include <tuple>
 #include <utility>
 #include <vector>
 
