@@ -75,11 +75,20 @@ void follow_debugging(unsigned image) noexcept {
     if (Debugging* instance = debugging(image)) instance->follow();
 }
 
-Debugging::Debugging(unsigned image, const Places& places)
-    : places_(places),
-      nothing_{&only_type, end_of_only_type(places.type_size), end_of_only_type(places.type_size)},
-      outside_(llvms_types()) {
-    if (places.type_size > sizeof only_type) throw std::invalid_argument("a type of debug output is too large");
+Debugging::Debugging(unsigned image, const std::vector<Region>& regions, std::uint32_t debug, std::uint32_t debug_only,
+                     std::size_t type_size, Abi abi)
+    : flag_slot_(regions.at(debug).variable),
+      debug_only_slot_(debug_only),
+      types_slot_(regions.at(debug_only).variable),
+      flag_(reinterpret_cast<bool*>(regions.at(flag_slot_).live)),
+      option_flag_(*reinterpret_cast<bool**>(regions[debug].live + regions[debug].value_offset)),
+      llvms_types_(*reinterpret_cast<RawManagedStatic*>(regions.at(types_slot_).live)),
+      debug_only_(*reinterpret_cast<const RawOption*>(regions[debug_only].live)),
+      type_size_(type_size),
+      abi_(abi),
+      nothing_{&only_type, end_of_only_type(type_size), end_of_only_type(type_size)},
+      outside_(llvms_types_) {
+    if (type_size > sizeof only_type) throw std::invalid_argument("a type of debug output is too large");
     all.at(image).store(this, std::memory_order_release);
 }
 
@@ -112,10 +121,10 @@ std::shared_ptr<Block> Debugging::parsed_types(const std::function<void()>& pars
         const void* llvms;
         InPlaceOfLlvms(Debugging& of, const void* types) : debugging(of) {
             if (debugging.count_ == 0) debugging.begin();
-            llvms = std::exchange(debugging.llvms_types().object, types);
+            llvms = std::exchange(debugging.llvms_types_.object, types);
         }
         ~InPlaceOfLlvms() {
-            debugging.llvms_types().object = llvms;
+            debugging.llvms_types_.object = llvms;
             if (debugging.count_ == 0) debugging.end();
         }
     };
@@ -128,32 +137,32 @@ std::shared_ptr<Block> Debugging::parsed_types(const std::function<void()>& pars
 std::shared_ptr<Block> Debugging::process_wide_types() const {
     auto block = std::make_shared<Block>(sizeof(Types));
     auto* types = new (block->data()) Types;
-    const std::span<const std::uint8_t> elements = types_in(llvms_types());
+    const std::span<const std::uint8_t> elements = types_in(llvms_types_);
     if (elements.empty()) return block;
     auto* copy = static_cast<std::uint8_t*>(::operator new(elements.size()));
     std::memcpy(copy, elements.data(), elements.size());
     types->vector[0] = copy;
     types->vector[1] = types->vector[2] = copy + elements.size();
-    for (std::size_t at = 0; at < elements.size(); at += places_.type_size) {
-        String(places_.abi, copy + at).relocate({places_.abi, elements.data() + at});
-        share_string({places_.abi, copy + at});
+    for (std::size_t at = 0; at < elements.size(); at += type_size_) {
+        String(abi_, copy + at).relocate({abi_, elements.data() + at});
+        share_string({abi_, copy + at});
     }
     return block;
 }
 
 bool Debugging::is_process_wide(const void* types) const noexcept {
     const auto ours = types_in(*static_cast<const RawManagedStatic*>(types));
-    const auto llvms = types_in(llvms_types());
+    const auto llvms = types_in(llvms_types_);
     if (ours.size() != llvms.size()) return false;
-    for (std::size_t at = 0; at < ours.size(); at += places_.type_size)
+    for (std::size_t at = 0; at < ours.size(); at += type_size_)
         if (!same_type(ours.data() + at, llvms.data() + at)) return false;
     return true;
 }
 
 bool Debugging::same_type(const std::uint8_t* a, const std::uint8_t* b) const noexcept {
-    const std::size_t string = String::bytes(places_.abi);
-    if (!(String(places_.abi, a) == String(places_.abi, b))) return false;
-    if (places_.type_size == string) return true;
+    const std::size_t string = String::bytes(abi_);
+    if (!(String(abi_, a) == String(abi_, b))) return false;
+    if (type_size_ == string) return true;
     const auto* left = reinterpret_cast<const RawDebugLevel*>(a + string);
     const auto* right = reinterpret_cast<const RawDebugLevel*>(b + string);
     return left->is_given == right->is_given && (!left->is_given || left->level == right->level);
@@ -162,35 +171,29 @@ bool Debugging::same_type(const std::uint8_t* a, const std::uint8_t* b) const no
 // A thread that saw the flag raised may read the list only after the flag is lowered, so a silent list must stay in
 // place.
 void Debugging::let_outside(bool print) noexcept {
-    const void* list = print ? llvms_types().object : silent_.object;
+    const void* list = print ? llvms_types_.object : silent_.object;
     std::atomic_ref(outside_.object).store(list);
     may_lag_.store(!print || count_ > 0, std::memory_order_relaxed);
 }
 
-void Debugging::point_option_at(bool* flag) const noexcept { *reinterpret_cast<bool**>(places_.location) = flag; }
-
-std::uint16_t Debugging::times_debug_only() const noexcept {
-    return reinterpret_cast<const RawOption*>(places_.debug_only)->occurrences;
-}
-
 void Debugging::begin() noexcept {
-    kept_ = *flag();
-    times_ = times_debug_only();
+    kept_ = *flag_;
+    times_ = debug_only_.occurrences;
     let_outside(kept_);  // before the raised flag makes threads read the list
-    point_option_at(&kept_);
-    std::atomic_ref(*flag()).store(true);
+    option_flag_ = &kept_;
+    std::atomic_ref(*flag_).store(true);
 }
 
 void Debugging::end() noexcept {
     follow_held();
-    point_option_at(flag());
-    std::atomic_ref(*flag()).store(kept_);
+    option_flag_ = flag_;
+    std::atomic_ref(*flag_).store(kept_);
 }
 
 void Debugging::follow_held() noexcept {
-    if (times_debug_only() != times_) {
+    if (debug_only_.occurrences != times_) {
         kept_ = true;
-        times_ = times_debug_only();
+        times_ = debug_only_.occurrences;
     }
     let_outside(kept_);
 }
@@ -217,7 +220,7 @@ void Debugging::follow() noexcept {
     const std::lock_guard lock(mutex);
     if (count_ > 0)
         follow_held();
-    else if (*flag())
+    else if (*flag_)
         let_outside(true);
 }
 

@@ -20,23 +20,15 @@ namespace optctx::values {
 
 class Debugging {
 public:
-    struct Places {
-        std::uintptr_t flag;        // llvm::DebugFlag
-        std::uintptr_t location;    // of the pointer to the flag, in the Option named debug
-        std::uintptr_t types;       // llvm::CurrentDebugType, already constructed
-        std::uintptr_t debug_only;  // of the Option named debug-only, which adds to the list and raises the flag
-        std::size_t type_size;      // bytes of one type in the list: a string, and since LLVM 22 a level
-        Abi abi;                    // of the string
-        std::uint32_t flag_slot;
-        std::uint32_t debug_only_slot;
-        std::uint32_t types_slot;
-    };
-    // Must live until the process ends.
-    Debugging(unsigned image, const Places& places);
+    // Must live until the process ends. By the slots of the options `debug`, whose variable is LLVM's flag, and
+    // `debug-only`, whose variable is the list of types, already constructed. `type_size`: bytes of one, a string of
+    // this ABI, and since LLVM 22 a level.
+    Debugging(unsigned image, const std::vector<Region>& regions, std::uint32_t debug, std::uint32_t debug_only,
+              std::size_t type_size, Abi abi);
 
-    std::uint32_t flag_slot() const noexcept { return places_.flag_slot; }
-    std::uint32_t debug_only_slot() const noexcept { return places_.debug_only_slot; }
-    std::uint32_t types_slot() const noexcept { return places_.types_slot; }
+    std::uint32_t flag_slot() const noexcept { return flag_slot_; }
+    std::uint32_t debug_only_slot() const noexcept { return debug_only_slot_; }
+    std::uint32_t types_slot() const noexcept { return types_slot_; }
     // Return what a thread finds inside a context that prints or does not: the flag, and the list of types, `types` if
     // it prints.
     static void* shown_flag(bool prints) noexcept;
@@ -65,24 +57,23 @@ public:
     // While the returned lock is held, `process_wide_flag` is the address of the flag's process-wide value, even while
     // contexts have raised LLVM's flag.
     os::ForkSafeLock hold() noexcept;
-    const void* process_wide_flag() const noexcept { return count_ > 0 ? &kept_ : flag(); }
-    bool is_flag(std::uintptr_t address) const noexcept { return address == places_.flag; }
+    const void* process_wide_flag() const noexcept { return count_ > 0 ? &kept_ : flag_; }
+    bool is_flag(std::uintptr_t address) const noexcept { return address == reinterpret_cast<std::uintptr_t>(flag_); }
 
 private:
-    bool* flag() const noexcept { return reinterpret_cast<bool*>(places_.flag); }
-    void point_option_at(bool* flag) const noexcept;
-    std::uint16_t times_debug_only() const noexcept;
     void let_outside(bool print) noexcept;
     void begin() noexcept;
     void end() noexcept;
     void follow_held() noexcept;
     bool same_type(const std::uint8_t* a, const std::uint8_t* b) const noexcept;
 
-    image::RawManagedStatic& llvms_types() const noexcept {
-        return *reinterpret_cast<image::RawManagedStatic*>(places_.types);
-    }
-
-    Places places_;
+    const std::uint32_t flag_slot_, debug_only_slot_, types_slot_;
+    bool* const flag_;                      // llvm::DebugFlag
+    bool*& option_flag_;                    // the pointer to the flag in the Option named debug
+    image::RawManagedStatic& llvms_types_;  // llvm::CurrentDebugType
+    const image::RawOption& debug_only_;    // the Option of that name, which adds to the list and raises the flag
+    const std::size_t type_size_;
+    const Abi abi_;
     // Threads outside contexts see the silent list, although the flag may since have been raised process-wide.
     std::atomic<bool> may_lag_{false};
     std::size_t count_ = 0;

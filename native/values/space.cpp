@@ -43,18 +43,8 @@ Space::Space(unsigned image, std::vector<Region> regions, std::uintptr_t add_occ
 }
 
 void Space::scope_debugging(std::uint32_t debug, std::uint32_t debug_only, std::size_t type_size, Abi abi) {
-    const std::uint32_t flag = regions_.at(debug).variable;
-    const std::uint32_t types = regions_.at(debug_only).variable;
-    debugging_ = std::make_unique<Debugging>(
-        image_, Debugging::Places{.flag = regions_.at(flag).live,
-                                  .location = regions_[debug].live + regions_[debug].value_offset,
-                                  .types = regions_.at(types).live,
-                                  .debug_only = regions_[debug_only].live,
-                                  .type_size = type_size,
-                                  .abi = abi,
-                                  .flag_slot = flag,
-                                  .debug_only_slot = debug_only,
-                                  .types_slot = types});
+    debugging_ = std::make_unique<Debugging>(image_, regions_, debug, debug_only, type_size, abi);
+    const std::uint32_t types = debugging_->types_slot();
     defaults_[types] = Debugging::no_types();
     views::identity_view(image_)[types] = debugging_->types_outside();
     layout_->spread(views::identity_view(image_));

@@ -51,9 +51,8 @@ public:
     // changes.
     std::shared_ptr<const Setting> drift();
 
-    // Give contexts debug output of their own (values/debugging.hpp), by the slots of the options `debug`, whose
-    // variable is LLVM's flag, and `debug-only`, whose variable is the list of types. `type_size`: bytes of one. Call
-    // before anything is redirected.
+    // Give contexts debug output of their own; the arguments are those of Debugging. Call before anything is
+    // redirected.
     void scope_debugging(std::uint32_t debug, std::uint32_t debug_only, std::size_t type_size, Abi abi);
     Debugging* debugging() const noexcept { return debugging_.get(); }
 
