@@ -21,12 +21,9 @@ using contexts::Given;
 using image::RawStringRef;
 using values::Occurrence;
 
-enum class Outcome : std::uint8_t {
-    process,    // LLVM's own function is to do the work, for the whole process
-    contained,  // the context shows the value
-    refused,    // LLVM's parser refused the value and said why; the context shows what it showed before
-    nothing,    // something went wrong, and nothing was set
-};
+// Whether LLVM's parser refused a value and said why; the context shows what it showed before then. nullopt: LLVM's own
+// function is to do the work, for the whole process.
+using Refused = std::optional<bool>;
 
 std::string text_of(RawStringRef text) { return {text.data, text.size}; }
 
@@ -39,12 +36,12 @@ void show(Activation& activation, unsigned image, std::uintptr_t option, std::sh
     if (lasts == scopes::Seen::Lasts::scope && option != 0) reporter.contained(image, option);
 }
 
-Outcome give_now(Activation& activation, unsigned image, std::uintptr_t option, Occurrence value, bool multi) {
+Refused give(Activation& activation, unsigned image, std::uintptr_t option, Occurrence value, bool multi) {
     values::Space& space = activation.shown().space();
     const std::optional<std::uint32_t> slot = activation.slot_of(option);
     if (!slot || multi) {
         reporter.not_contained(image, option);
-        return Outcome::process;
+        return std::nullopt;
     }
     Given given = activation.given();
     values::add(given.occurrences[*slot], space.regions()[*slot].kind, std::move(value));
@@ -56,35 +53,26 @@ Outcome give_now(Activation& activation, unsigned image, std::uintptr_t option, 
     } catch (const values::FatalParseError& error) {
         // LLVM has no name of a program to begin with where optctx parses, nor where llvmlite does.
         std::fprintf(stderr, "LLVM ERROR: %s\n", error.what());
-        return Outcome::refused;
+        return true;
     } catch (const values::ParseError&) {
         space.complain(*slot, all);
-        return Outcome::refused;
+        return true;
     }
-    return Outcome::contained;
+    return false;
 }
 
-// Changes the scope that this thread is inside, if any.
+// Changes the scope that this thread is inside, if any. If something goes wrong, it sets nothing and reports why. Must
+// not throw: frames of LLVM are below.
 template <class Change>
-Outcome change_scope(unsigned image, const Change& change) noexcept {
+Refused change_scope(unsigned image, const Change& change) noexcept {
     Activation* activation = scopes::seen(image).activation;
-    if (activation == nullptr) return Outcome::process;
+    if (activation == nullptr) return std::nullopt;
     try {
         return change(*activation);
     } catch (const std::exception& error) {
         reporter.failed(image, error.what());
-        return Outcome::nothing;
+        return false;
     }
-}
-
-// A value for the option at `option`, of LLVM's own objects. `value` with null data: a flag without a value. Must not
-// throw: frames of LLVM are below.
-Outcome give(unsigned image, std::uintptr_t option, RawStringRef name, RawStringRef value, bool multi) noexcept {
-    return change_scope(image, [&](Activation& activation) {
-        Occurrence given{text_of(name), std::nullopt};
-        if (value.data != nullptr) given.text = text_of(value);
-        return give_now(activation, image, option, std::move(given), multi);
-    });
 }
 
 using AddOccurrence = bool (*)(void*, unsigned, RawStringRef, RawStringRef, bool);
@@ -100,17 +88,26 @@ bool give_process_wide(unsigned image, void* option, unsigned position, RawStrin
     return originals[image](option, position, name, value, multi);
 }
 
-// Has LLVM's signature, so the tables can point at it directly and no machine code is needed. LLVM passes nothing to it
-// that tells its image, so each image has a function of its own.
-template <unsigned image>
-bool add_occurrence(void* option, unsigned position, RawStringRef name, RawStringRef value, bool multi) {
+// A value for an option of LLVM's own objects. Returns whether LLVM refused it.
+bool set(unsigned image, void* option, unsigned position, RawStringRef name, RawStringRef value, bool multi) {
     const auto address = reinterpret_cast<std::uintptr_t>(option);
-    const Outcome outcome = give(image, address, name, value, multi);
-    if (outcome != Outcome::process) return outcome == Outcome::refused;
+    const Refused here = change_scope(image, [&](Activation& activation) {
+        Occurrence given{text_of(name), std::nullopt};
+        if (value.data != nullptr) given.text = text_of(value);  // otherwise it is a flag without a value
+        return give(activation, image, address, std::move(given), multi);
+    });
+    if (here) return *here;
     const bool refused = give_process_wide(image, option, position, name, value, multi);
     values::follow_debugging(image);
     observer(image, address, value, refused);
     return refused;
+}
+
+// Has LLVM's signature, so the tables can point at it directly and no machine code is needed. LLVM passes nothing to it
+// that tells its image, so each image has a function of its own.
+template <unsigned image>
+bool add_occurrence(void* option, unsigned position, RawStringRef name, RawStringRef value, bool multi) {
+    return set(image, option, position, name, value, multi);
 }
 
 template <std::size_t... images>
@@ -122,11 +119,11 @@ constexpr auto replacements = make_replacements(std::make_index_sequence<views::
 }  // namespace
 
 bool reset(unsigned image) noexcept {
-    const Outcome outcome = change_scope(image, [image](Activation& activation) {
+    const Refused outcome = change_scope(image, [image](Activation& activation) {
         show(activation, image, 0, activation.shown().with_registered_values(), Given{{}, true}, true);
-        return Outcome::contained;
+        return false;
     });
-    return outcome != Outcome::process;
+    return outcome.has_value();
 }
 
 std::uintptr_t replace_add_occurrence(unsigned image, std::uintptr_t add_occurrence_at) {
