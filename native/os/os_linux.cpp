@@ -24,17 +24,6 @@ namespace {
 
 const auto size_of_page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
 
-// What getline(3) reads into.
-struct Line {
-    Line() = default;
-    Line(const Line&) = delete;
-    Line& operator=(const Line&) = delete;
-    ~Line() { std::free(text); }
-
-    char* text = nullptr;
-    std::size_t room = 0;
-};
-
 std::int64_t nanoseconds(const timespec& time) { return time.tv_sec * std::int64_t{1'000'000'000} + time.tv_nsec; }
 
 }  // namespace
@@ -52,7 +41,11 @@ std::vector<MappedRange> address_space() {
     const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen("/proc/self/maps", "re"), &std::fclose);
     if (!file) throw OsError("open /proc/self/maps", 0, errno);
     std::vector<MappedRange> ranges;
-    Line line;  // of any length: a newline in a path takes four characters there
+    struct Line {  // of any length: a newline in a path takes four characters there
+        char* text = nullptr;
+        std::size_t room = 0;
+        ~Line() { std::free(text); }
+    } line;
     while (getline(&line.text, &line.room, file.get()) > 0) {
         MappedRange range{};
         char flags[5] = "";
