@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <cstdio>
 #include <functional>
 #include <mutex>
 #include <utility>
@@ -75,11 +74,7 @@ std::string_view SymbolIndex::name_of(std::uint32_t number) const {
 std::string_view SymbolIndex::made_name(std::uint32_t number) const {
     const std::lock_guard lock(working);
     std::string& name = made_names_[number];
-    if (name.empty()) {
-        char text[32];
-        std::snprintf(text, sizeof text, "function at 0x%llx", static_cast<unsigned long long>(entry(number).st_value));
-        name = text;
-    }
+    if (name.empty()) name = "function at " + os::hex(entry(number).st_value);
     return name;
 }
 
