@@ -27,8 +27,6 @@ public:
     // while any thread is inside.
     Context(values::Space& space, std::shared_ptr<const values::Setting> base, values::Setting overrides,
             std::shared_ptr<views::Reads> reads);
-    Context(const Context&) = delete;
-    Context& operator=(const Context&) = delete;
     ~Context();
 
     values::Space& space() const noexcept { return space_; }

@@ -35,8 +35,6 @@ class ForkSafeMutex {
 public:
     // Throws OsError if pthread_atfork fails.
     explicit ForkSafeMutex(Rank rank);
-    ForkSafeMutex(const ForkSafeMutex&) = delete;
-    ForkSafeMutex& operator=(const ForkSafeMutex&) = delete;
     ~ForkSafeMutex();
 
     void lock() {
