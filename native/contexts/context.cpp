@@ -147,7 +147,7 @@ void Context::come_in() {
             handler_.emplace();
             watched.push_back(this);
         } else {
-            handler_->check();  // checks this thread
+            views::check_handled();  // checks this thread
         }
         ++inside_;
     }

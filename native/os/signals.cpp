@@ -118,14 +118,9 @@ FirstHandler::~FirstHandler() {
     }
 }
 
-void FirstHandler::check() const {
+void check_asked_first() {
     const std::lock_guard lock(mutex);
     check_first();
-}
-
-bool is_asked_first() {
-    const std::lock_guard lock(mutex);
-    return stands_first();
 }
 
 bool is_blocked() {

@@ -20,15 +20,13 @@ public:
     FirstHandler(const FirstHandler&) = delete;
     FirstHandler& operator=(const FirstHandler&) = delete;
     ~FirstHandler();
-    // Throws like the constructor.
-    void check() const;
 
 private:
     SignalHandler handler_;
 };
 
-// False if other code has installed a handler on top, or if there is no first handler.
-bool is_asked_first();
+// Throws std::runtime_error if other code has installed a handler on top, or if there is no first handler.
+void check_asked_first();
 
 // True if this thread blocks the signal, so that it would kill the thread in spite of a handler.
 bool is_blocked();

@@ -40,14 +40,6 @@ bool handle(unsigned image, const Prepared& of, std::uintptr_t address, ucontext
     return true;
 }
 
-bool is_handled() noexcept {
-    try {
-        return !os::is_blocked() && os::is_asked_first();
-    } catch (const os::OsError&) {
-        return false;
-    }
-}
-
 void check_unblocked() {
     if (os::is_blocked())
         throw UnwatchedError("this thread blocks SIGSEGV, by which it is told that an option is read");
@@ -84,7 +76,10 @@ void give_up_unhandled_poison() noexcept {
         Substitute* recording = substitute(image);
         Reads* reads = of->layout->reads(view);
         if (recording == nullptr && reads == nullptr) continue;
-        if (is_handled()) return;
+        try {
+            return check_handled();
+        } catch (const std::runtime_error&) {
+        }
         of->layout->spread(view);
         if (reads != nullptr) reads->lose();
         if (recording != nullptr) recording->lose();
@@ -95,10 +90,10 @@ PoisonHandler::PoisonHandler() try : first_(on_fault) { check_unblocked(); } cat
     throw UnwatchedError(error.what());
 }
 
-void PoisonHandler::check() const {
+void check_handled() {
     check_unblocked();
     try {
-        first_.check();
+        os::check_asked_first();
     } catch (const std::runtime_error& error) {
         throw UnwatchedError(error.what());
     }

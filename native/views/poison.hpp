@@ -28,12 +28,13 @@ struct UnwatchedError : std::runtime_error {
     using std::runtime_error::runtime_error;
 };
 
-// While a PoisonHandler lives, poison is handled on every thread that passed `check`.
+// Throws UnwatchedError if this thread blocks SIGSEGV, or if a handler of other code precedes that of poison.
+void check_handled();
+
+// While a PoisonHandler lives, poison is handled on every thread that passed `check_handled`.
 class PoisonHandler {
 public:
-    // Throws UnwatchedError if this thread blocks SIGSEGV, or if a handler of other code precedes this one.
-    PoisonHandler();
-    void check() const;
+    PoisonHandler();  // as `check_handled` throws
 
 private:
     os::FirstHandler first_;

@@ -181,7 +181,7 @@ void on_trap(int, siginfo_t* info, void* context) {
 
 void install() {
     static const os::FirstHandler fault(on_fault);
-    fault.check();
+    os::check_asked_first();
     struct sigaction trap{};
     trap.sa_sigaction = on_trap;
     trap.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER;
