@@ -114,7 +114,7 @@ void add_drift(nb::module_& m) {
           "Return the replacement for the image's `add_occurrence` in virtual function tables. Inside a context it "
           "changes that context, elsewhere it calls LLVM's function and, while there are watchers, what was set as "
           "`option_given`.");
-    blocks::add_methods<watcher_block>(blocks::make_type(m, "WatcherBase", {}));
+    blocks::add_type<watcher_block>(m, "WatcherBase");
     m.def("add_watcher", &add_watcher, "image"_a, "watcher"_a, "tables"_a,
           "Add a watcher of an image. While there is one, `tables` lead to the result of "
           "`replace_add_occurrence`.");

@@ -60,5 +60,5 @@ void add_reads(nb::module_& m) {
         .def("gather", &scopes::Recorder::gather, "Add what nested recorders have seen so far.")
         .def_prop_ro("lost", &scopes::Recorder::lost, "Whether other code took over this thread's fault handling.")
         .def_prop_ro("seen", &seen_by, "[(context, or None outside every scope; indexes of the readers that read)].");
-    blocks::add_methods<recording_block>(blocks::make_type(m, "RecordingBase", {}));
+    blocks::add_type<recording_block>(m, "RecordingBase");
 }

@@ -9,18 +9,13 @@
 namespace nb = nanobind;
 
 namespace optctx::blocks {
-void add_method(nb::handle type, PyMethodDef& definition) {
-    PyObject* method = PyDescr_NewMethod(reinterpret_cast<PyTypeObject*>(type.ptr()), &definition);
-    if (method == nullptr) throw nb::python_error();
-    nb::setattr(type, definition.ml_name, nb::steal(method));
-}
 
 void raise(const nb::object& exception) {
     PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(exception.ptr())), exception.ptr());
     throw nb::python_error();
 }
 
-nb::object make_type(nb::handle module, const char* name, std::vector<PyType_Slot> slots, int size) {
+void add_type(nb::handle module, const char* name, std::vector<PyType_Slot> slots, int size) {
     // Before Python 3.13 types keep a pointer to their name, so it is never freed.
     auto* qualified = new std::string(nb::cast<std::string>(module.attr("__name__")) + "." + name);
     slots.push_back({0, nullptr});
@@ -29,7 +24,6 @@ nb::object make_type(nb::handle module, const char* name, std::vector<PyType_Slo
     nb::object type = nb::steal(PyType_FromSpec(&spec));
     if (!type.is_valid()) throw nb::python_error();
     nb::setattr(module, name, type);
-    return type;
 }
 
 nb::object call(nb::handle function, nb::handle arguments) {

@@ -43,15 +43,16 @@ PyObject* as_c_function(Work&& work) noexcept {
     return nullptr;
 }
 
-// Sets a method in a mutable class. `definition` lives as long as the class.
-void add_method(nanobind::handle type, PyMethodDef& definition);
+// Adds a mutable base class to the module. `size` is the size of its objects in bytes, or 0 without storage of its own.
+void add_type(nanobind::handle module, const char* name, std::vector<PyType_Slot> slots, int size);
 
-// Sets `__enter__` and `__exit__` in a mutable class.
+// Adds one with `__enter__` and `__exit__`, and another method if there is one.
 template <const Kind& kind>
-void add_methods(nanobind::handle type) {
-    static PyMethodDef enter{"__enter__",
-                             [](PyObject* self, PyObject*) { return as_c_function([&] { return kind.enter(self); }); },
-                             METH_NOARGS, nullptr};
+void add_type(nanobind::handle module, const char* name, std::vector<PyType_Slot> slots = {}, int size = 0,
+              const PyMethodDef& other = {}) {
+    static constexpr PyCFunction enter = [](PyObject* self, PyObject*) {
+        return as_c_function([&] { return kind.enter(self); });
+    };
     // The arguments are (type, value, traceback) of the block's exception.
     static constexpr _PyCFunctionFast leave = [](PyObject* self, PyObject* const* arguments, Py_ssize_t count) {
         return as_c_function([&] {
@@ -59,13 +60,13 @@ void add_methods(nanobind::handle type) {
             return nanobind::none();
         });
     };
-    static PyMethodDef exit{"__exit__", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(leave)),
-                            METH_FASTCALL, nullptr};
-    add_method(type, enter);
-    add_method(type, exit);
+    static PyMethodDef methods[] = {
+        {"__enter__", enter, METH_NOARGS, nullptr},
+        {"__exit__", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(leave)), METH_FASTCALL, nullptr},
+        other,
+        {}};
+    slots.push_back({Py_tp_methods, methods});
+    add_type(module, name, std::move(slots), size);
 }
-
-// Adds a mutable base class to the module. `size` is the size of its objects in bytes, or 0 without storage of its own.
-nanobind::object make_type(nanobind::handle module, const char* name, std::vector<PyType_Slot> slots, int size = 0);
 
 }  // namespace optctx::blocks

@@ -209,17 +209,13 @@ void judge(nb::handle self, bool failed) {
 void attach(unsigned image) { ask(Callback::attach, image); }
 
 void add_base(nb::handle module) {
-    static PyMethodDef methods[] = {
+    static PyGetSetDef properties[] = {{"_native", &get_native, nullptr, nullptr, nullptr}, {}};
+    blocks::add_type<scope>(
+        module, "ScopeBase", {{Py_tp_dealloc, reinterpret_cast<void*>(&free_scope)}, {Py_tp_getset, properties}},
+        sizeof(Scope),
         {"_give", &give, METH_VARARGS,
          "Set the native context, and whether to report overrides that LLVM did not read. Return False, and change "
-         "nothing, if it was set before."},
-        {}};
-    static PyGetSetDef properties[] = {{"_native", &get_native, nullptr, nullptr, nullptr}, {}};
-    const nb::object type = blocks::make_type(
-        module, "ScopeBase",
-        {{Py_tp_dealloc, reinterpret_cast<void*>(&free_scope)}, {Py_tp_methods, methods}, {Py_tp_getset, properties}},
-        sizeof(Scope));
-    blocks::add_methods<scope>(type);
+         "nothing, if it was set before."});
     marks::prepare();
     scopes::retain_mark = [](scopes::Mark& mark) noexcept { marks::object_of(mark).inc_ref(); };
 }
