@@ -28,7 +28,6 @@ constexpr unsigned function_index = 0xFFFFFFFF;  // LLVMAttributeFunctionIndex
 
 struct Image {
     LlvmCalls llvm{};
-    Judge judge{};
     std::atomic<bool> attributes_count{false};  // whether function attributes count
 };
 
@@ -108,7 +107,6 @@ bool add_attribute(Run& run, std::string_view text, const char* triple) {
     auto& known = *run.attributes;
     if (known.contains(text.data())) return true;
     if (known.size() > most_attributes) return true;  // ignored; the judge has reported the one before
-    const Judge& judge = images[run.image].judge;
     Resolved resolved = judge.resolve(run.image, text, scopes::seen(run.image).owner, known.size(), triple);
     if (resolved.answer == Resolved::Answer::refused) return false;
     known.emplace(text.data(), std::move(resolved));
@@ -117,7 +115,7 @@ bool add_attribute(Run& run, std::string_view text, const char* triple) {
 
 // `machine`: the machine that the module is emitted with, or null.
 bool add_attributes(Run& run, Subject kind, void* subject, void* machine) {
-    const auto& [llvm, judge, attributes_count] = images[run.image];
+    const auto& [llvm, attributes_count] = images[run.image];
     if (!attributes_count.load()) return true;
     void* module = kind == Subject::function ? llvm.function_module(subject) : subject;
     const std::unique_ptr<char, decltype(&std::free)> own(machine == nullptr ? nullptr : llvm.machine_triple(machine),
@@ -135,7 +133,7 @@ bool enter(const std::shared_ptr<contexts::Context>& context, void* owner, const
         scopes::show_instead(context, owner, work);
         return true;
     } catch (const std::exception& error) {
-        images[context->space().image()].judge.cannot_enter(owner, error.what());
+        judge.cannot_enter(owner, error.what());
         return false;
     }
 }
@@ -165,7 +163,7 @@ bool begin_work_outside(RunState& now, unsigned image, bool permitted) {
         permitted = enter(defaults.context, defaults.owner);
         if (permitted) now.steps.back().kind = Step::Kind::defaults;
     } else if (rule != Outside::allow && !permitted) {
-        permitted = images[image].judge.may_run_outside(image, rule == Outside::error);
+        permitted = judge.may_run_outside(image, rule == Outside::error);
     } else {
         permitted = true;
     }
@@ -181,8 +179,8 @@ bool begin_run(RunState& now, unsigned image, const void* llvm_context, Subject 
         if (binding->on_mismatch == OnMismatch::switch_over) {
             if (!enter(binding->context, binding->owner)) return false;
             run.entered = std::move(binding);
-        } else if (!images[image].judge.may_run(binding->owner, scopes::seen(image).owner,
-                                                binding->on_mismatch == OnMismatch::error)) {
+        } else if (!judge.may_run(binding->owner, scopes::seen(image).owner,
+                                  binding->on_mismatch == OnMismatch::error)) {
             return false;
         }
     }
@@ -292,10 +290,7 @@ std::uintptr_t attributes_switch(unsigned image) noexcept {
     return reinterpret_cast<std::uintptr_t>(&images[image].attributes_count);
 }
 
-void configure(unsigned image, const LlvmCalls& calls, const Judge& judge) {
-    images[image].llvm = calls;
-    images[image].judge = judge;
-}
+void configure(unsigned image, const LlvmCalls& calls) { images[image].llvm = calls; }
 
 Early::Early(unsigned image, Subject kind, void* subject) {
     const LlvmCalls& llvm = images[image].llvm;

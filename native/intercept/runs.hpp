@@ -72,13 +72,14 @@ struct Judge {
     // Makes the enclosing call report why the context of `owner` could not be entered.
     void (*cannot_enter)(void* owner, const char* why);
 };
+inline Judge judge{};  // set before anything is redirected
 
 // Whether the function attribute "optctx" counts in the image, on every thread. Initially it does not.
 void count_attributes(unsigned image, bool count) noexcept;
 // Returns the address of the byte that is 0 unless it counts, for thunks of functions that run inside a run.
 std::uintptr_t attributes_switch(unsigned image) noexcept;
 // Call once for each image, before anything is redirected.
-void configure(unsigned image, const LlvmCalls& calls, const Judge& judge);
+void configure(unsigned image, const LlvmCalls& calls);
 
 // Returns the binding of a module's LLVMContext, or null.
 std::shared_ptr<const Binding> bound_to_module(unsigned image, const void* module) noexcept;

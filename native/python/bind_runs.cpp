@@ -92,13 +92,13 @@ std::size_t set_outside_rule(unsigned image, bind::Outside rule, std::shared_ptr
 }
 
 void configure_bindings(unsigned image, const std::array<std::uintptr_t, 8>& calls) {
-    bind::configure(views::checked_image(image), std::bit_cast<bind::LlvmCalls>(calls),
-                    {may_run_outside, may_run, resolve, cannot_enter});
+    bind::configure(views::checked_image(image), std::bit_cast<bind::LlvmCalls>(calls));
 }
 
 }  // namespace
 
 void add_runs(nb::module_& m) {
+    bind::judge = {may_run_outside, may_run, resolve, cannot_enter};
     nb::enum_<bind::OnMismatch>(m, "OnMismatch")
         .value("switch", bind::OnMismatch::switch_over)
         .value("warn", bind::OnMismatch::warn)
