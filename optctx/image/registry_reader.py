@@ -22,6 +22,7 @@ from optctx.arch import processor
 from optctx.image.abi import OptionType, element_size, parse_vtable_name
 from optctx.image.facts import mangled_names
 from optctx.image.facts.mangled_names import (
+    CHOOSING,
     OPT_OF_UNSIGNED,
     OPTION_VALUE_OF_UNSIGNED,
     REGISTERED_OPTIONS,
@@ -39,7 +40,6 @@ _HEAD = 0x50  # bytes of an Option before its value can come
 _ENTRANCE = 8  # bytes of a function
 _EARLIEST, _SAMPLE = 0x60 // WORD, 24  # words: where a value's default can begin; what is looked at for it
 _LIBCXX_FUNCTION, _CALL = 6, 6  # words of a std::function of libc++'s; index of its operator()
-_CHOOSING = ("getNumOptions", "getOptionEj", "getDescription", "getOptionValueEj")  # as in `Choices`
 
 
 class ImageRegistry(NamedTuple):
@@ -153,8 +153,8 @@ def _find_parser(image: Image, words: Sequence[int], begin: int) -> Any:
     for index in range(begin, len(words)):
         table = _vtable_at(image, words[index])
         slots = {} if table is None else _slots(image, table, words[index])
-        if _CHOOSING[0] in slots:
-            return index * WORD, words[index] - image.base, tuple(slots[name] for name in _CHOOSING)
+        if CHOOSING[0] in slots:
+            return index * WORD, words[index] - image.base, tuple(slots[name] for name in CHOOSING)
     return None
 
 

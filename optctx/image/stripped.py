@@ -168,8 +168,9 @@ class _Proof:
                 continue
             if vtable not in sizes:
                 sizes[vtable] = self._size_of(functions[_DELETING])
-                if sizes[vtable] is not None:
-                    self._find_tables(address, sizes[vtable] or 0)
+                # Tables of what it consists of: its value, its default and its parser.
+                for word in load_words(address, (sizes[vtable] or 0) // WORD, "an option"):
+                    self._table(word)
             if not image.contains(address):
                 continue  # on the heap
             size, exported = sizes[vtable], image.object_at(address)
@@ -200,11 +201,6 @@ class _Proof:
         sizes = {step.second.constant for step in frees}
         size = sizes.pop() if len(sizes) == 1 else None
         return size if size is not None and 0 < size <= _MOST_BYTES and size % WORD == 0 else None
-
-    def _find_tables(self, address: int, size: int) -> None:
-        """Find the tables of what an option consists of: its value, its default and its parser."""
-        for word in load_words(address, size // WORD, "an option"):
-            self._table(word)
 
     def _table(self, address: int) -> list[int]:
         """Read the table of virtual functions that an object may hold the address of; empty if that is none.
@@ -274,16 +270,12 @@ class _Proof:
 
     def _once_flag(self) -> Iterator[_Added]:
         """Find what keeps LLVM from copying `regalloc` again: the word that one function hands on."""
-        flags = self._constants(CREATE_ALLOCATOR, ONCE_FUNCTION)
+        targets = self._called(ONCE_FUNCTION)
+        calls = _steps(self._image, CREATE_ALLOCATOR, StepKind.call)
+        found = [step.first.constant for step in calls if step.target in targets]
+        flags = [flag for flag in found if flag is not None]
         if len(flags) == 1:
             yield self._added(ALLOCATOR_FLAG, flags[0], _ONCE_BYTES)
-
-    def _constants(self, fact: Fact[None], called: str) -> list[int]:
-        """Return the first arguments of a function's calls of another one, where they are constants."""
-        targets = self._called(called)
-        calls = _steps(self._image, fact, StepKind.call)
-        found = [step.first.constant for step in calls if step.target in targets]
-        return [each for each in found if each is not None]
 
 
 def _destroyed(calls: Iterable[Step], at_exit: Container[int]) -> dict[int, int]:

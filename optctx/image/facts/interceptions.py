@@ -61,11 +61,6 @@ class Interception(NamedTuple):
     part_of: Fact[Any] | None = None
 
 
-def inside_a_scope(what: Fact[Any] | Family) -> str:
-    """Name the feature that a function of the parser is needed for."""
-    return f"{what.what} inside a scope"
-
-
 def _work(
     what: Fact[Any] | Family, subject: Subject, argument: int, skip: Skip = Skip.never, **more: Any
 ) -> Interception:
@@ -83,7 +78,7 @@ def _machine(what: Family, handler: MachineUse, argument: int | tuple[int, ...] 
 
 
 def _parser(what: Fact[Any], handler: ParserFunction) -> Interception:
-    return Interception(what, handler, feature=inside_a_scope(what))
+    return Interception(what, handler, feature=f"{what.what} inside a scope")
 
 
 _LEGACY_RUN = named("llvm::legacy::PassManager::run", "_ZN4llvm6legacy11PassManager3runERNS_6ModuleE")

@@ -272,15 +272,10 @@ PASS_REMARKS_BYTES: Final = 16
 # A constructor of an option. Compilers make one for a static option of a function: it names that option.
 OPTION_CONSTRUCTOR: Final = r"_ZN4llvm2cl((3opt|4list|4bits)I.*E|5alias)C[12]I"
 
-# Parts of the names of the virtual functions that are called by their place in a vtable.
-VIRTUAL_FUNCTIONS: Final = (
-    "getNumOptions",
-    "getOptionEj",
-    "getDescription",
-    "getOptionValueEj",
-    "setDefault",
-    "getValueExpectedFlagDefault",
-)
+# Parts of the names of the virtual functions that are called by their place in a vtable: of a parser that
+# lists choices, as `Choices` has them, and of an option.
+CHOOSING: Final = ("getNumOptions", "getOptionEj", "getDescription", "getOptionValueEj")
+VIRTUAL_FUNCTIONS: Final = (*CHOOSING, "setDefault", "getValueExpectedFlagDefault")
 
 # What invokes the callback that options up to LLVM 21 have unless they are given another: an empty lambda,
 # the initialiser of the member, which compilers name after the member or the class. Later ones have none.
