@@ -55,29 +55,6 @@ class RegisteredOption:
     `slot` is that of the object and `value_slot` that of the region where the value is; else both are None.
     """
 
-    __slots__ = (
-        "address",
-        "alias_of",
-        "callback",
-        "choices",
-        "flag_default_index",
-        "functions",
-        "heap_size",
-        "image",
-        "names",
-        "reason",
-        "scope",
-        "set_default_index",
-        "size",
-        "slot",
-        "stored",
-        "type",
-        "value_offset",
-        "value_slot",
-        "variable",
-        "variable_size",
-    )
-
     def __init__(
         self,
         image: Image,

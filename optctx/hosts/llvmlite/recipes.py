@@ -57,8 +57,6 @@ class _Recipe:
     known of its making; such an object cannot be made again.
     """
 
-    __slots__ = ("calls", "gap", "values")
-
     def __init__(self, values: Values) -> None:
         self.calls: list[_Call] = []
         self.values = values
