@@ -33,12 +33,13 @@ class Layers:
         drift: Setting,
         inherited: Mapping[str, Override],
         own: Mapping[str, Override],
+        native: _native.Context | None = None,
     ) -> None:
         self.engine = engine
         self.drift = drift
         self.inherited = inherited
         self.own = own
-        self._native: _native.Context | None = None
+        self._native = native
 
     @classmethod
     def registered(cls, engine: Engine) -> Layers:
@@ -56,9 +57,7 @@ class Layers:
     def of_thread(cls, engine: Engine, scope: _native.Context) -> Layers:
         """Make layers of a scope that C++ code has entered. All of its overrides count as own ones."""
         made = [_given_override(engine, slot, *given) for slot, given in _native.overrides_of(scope)]
-        layers = cls(engine, scope.base, {}, _by_name(made))
-        layers._native = scope
-        return layers
+        return cls(engine, scope.base, {}, _by_name(made), scope)
 
     def on_top(self, made: Iterable[Override]) -> Layers:
         """Return layers that inherit everything, with `made` as own overrides."""
