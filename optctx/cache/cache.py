@@ -181,9 +181,9 @@ class CompileCache:
 def _compile(job: Job, given: ModuleRef | None) -> Result:
     """Compile. `given`: the module that the job's bitcode was made of; if it is sound, so is the bitcode."""
     from optctx.compiling import check_target, compile_job, compile_unchecked
-    from optctx.hosts.llvmlite.compiling import is_sound
+    from optctx.hosts.llvmlite.compiling import verifier_words
 
-    sound = given is not None and is_sound(given)
+    sound = given is not None and not verifier_words(module_address(given))
     return compile_unchecked(job, check=check_target) if sound else compile_job(job)
 
 

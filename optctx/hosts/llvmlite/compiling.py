@@ -141,19 +141,14 @@ def refusal(words: str) -> str:
     return f"cannot compile the module: LLVM's verifier refuses it: {said}; correct what generated it"
 
 
-def is_sound(module: ModuleRef) -> bool:
-    """Tell whether LLVM's verifier accepts a module. Raises as `run_passes` does."""
-    return not _verifier_words(module_address(module))
-
-
-def _verifier_words(module_at: int) -> str:
+def verifier_words(module_at: int) -> str:
     """Return what LLVM's verifier says of a broken module; nothing of another one."""
     return _native.verify(*_alone(module_at), module_at).decode(errors="replace")
 
 
 def _check_sound(module_at: int) -> None:
     """Raise OptctxError for a broken module: LLVM's passes may never end on it, or end the process."""
-    if words := _verifier_words(module_at):
+    if words := verifier_words(module_at):
         raise OptctxError(refusal(words))
 
 
