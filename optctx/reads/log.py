@@ -151,8 +151,7 @@ class Log:
         given: dict[tuple[str, str], tuple[Context, RegisteredOption]] = {}
         for context, own in self._scopes():
             idle = idle and not own
-            states = {option.name: option for option in self._options(own)}
-            read.update((name, text_under(context, option)) for name, option in states.items())
+            read.update((option.name, text_under(context, option)) for option in self._options(own))
             for option in self._overridden(context):
                 given[option.name, text_under(context, option)] = context, option
         return [

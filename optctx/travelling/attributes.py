@@ -33,7 +33,6 @@ from optctx.values.trust import TUNING, Trust, read_for_all, trusting
 if TYPE_CHECKING:
     from optctx.engine.engine import Engine
     from optctx.travelling.bindings import Owner
-    from optctx.values.overrides import Override
 
 Attributes = Literal["ignore", "error", "warn"]
 
@@ -135,22 +134,17 @@ def _read(image: int, text: bytes, here: Owner | None, before: int, triple: byte
         )
     engine = engine_attach.engine_of(image)
     base = seen_by(engine, here)
-    made = _overrides(engine, text.decode(), trust)
-    layers = base.on_top(made)
-    layers.make_native(marks(engine, "ignore", base, made))
-    return layers
-
-
-def _overrides(engine: Engine, text: str, trust: Trust) -> list[Override]:
     made = []
-    for name, texts in parse_args(engine, text, check=trust.check).items():
+    for name, texts in parse_args(engine, text.decode(), check=trust.check).items():
         if when := read_for_all(engine.resolve(find(engine, name))):
             raise OptionValueError(
                 f"no function can have {name!r} for itself, because LLVM reads it {when}; set it in a scope "
                 "around the compilation, or bind it to the LLVMContext"
             )
         made.append(trusted_override(engine, name, texts, trust))
-    return made
+    layers = base.on_top(made)
+    layers.make_native(marks(engine, "ignore", base, made))
+    return layers
 
 
 _native.set_callbacks(resolve=resolve)

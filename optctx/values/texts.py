@@ -175,10 +175,6 @@ def expectation(option: RegisteredOption, texts: Sequence[str]) -> str:
         return "write each option as a word of its own"
     if kind == Kind.list:
         kind = option.type.element
-    return _by_kind(kind)
-
-
-def _by_kind(kind: Kind) -> str:
     name = type_name(kind)
     if name in INTEGER_RANGES:
         least, most = INTEGER_RANGES[name]
