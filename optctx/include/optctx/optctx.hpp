@@ -61,7 +61,6 @@ namespace detail {
 #endif
 }
 
-// Calls a function of the interface.
 template <class... Parameters, class... Arguments>
 void call(std::int32_t (*function)(Parameters...), Arguments... arguments) {
     optctx_error error;
