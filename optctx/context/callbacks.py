@@ -11,10 +11,21 @@ from __future__ import annotations
 from optctx import _native
 from optctx.engine.attach import attach, engine_of
 from optctx.engine.host import host_of
-from optctx.errors import ContainmentWarning, OptctxError
+from optctx.errors import ContainmentWarning, OptctxError, ScopeError, UnsupportedImageError, shown
 from optctx.reads.unread import judge
 from optctx.tasks.problems import tell_of
-from optctx.tasks.scopes import cannot_enter, cannot_leave, check_in_line
+from optctx.tasks.scopes import check_in_line
+
+
+def _cannot_enter(context: object, text: str) -> UnsupportedImageError:
+    """Return the error for a context whose reads cannot be seen, or None for a compilation outside scopes."""
+    where = "outside every scope" if context is None else f"inside {shown(context)}"
+    return UnsupportedImageError(f"cannot tell what LLVM reads {where}: {text}")
+
+
+def _cannot_leave(context: object, text: str) -> ScopeError:
+    """Return the error for a scope that the native module refused to leave."""
+    return ScopeError(f"cannot leave {shown(context)}: {text}")
 
 
 def _not_contained(image: int, address: int) -> None:
@@ -77,8 +88,8 @@ def _failed(image: int, why: str) -> None:
 _native.set_callbacks(
     attach=lambda index: attach(engine_of(index).image),  # from which another thread has detached since
     check_in_line=check_in_line,
-    cannot_enter=cannot_enter,
-    cannot_leave=cannot_leave,
+    cannot_enter=_cannot_enter,
+    cannot_leave=_cannot_leave,
     judge=judge,
     not_contained=_not_contained,
     ends_with_call=_ends_with_call,

@@ -20,11 +20,7 @@ from typing import cast
 from optctx import _native
 from optctx.engine.engine import Engine
 from optctx.engine.host import host_of
-from optctx.errors import (
-    ScopeError,
-    UnsupportedImageError,
-    shown,
-)
+from optctx.errors import ScopeError, shown
 from optctx.locks import Rank, lock_held_by_fork
 from optctx.values.layers import HasLayers
 
@@ -63,17 +59,6 @@ def check_in_line(context: object, verb: str) -> None:
         "across an `await`: leave it before, or put what awaits nothing into a function and "
         "`await asyncio.to_thread(context.run, function)`"
     )
-
-
-def cannot_enter(context: object, text: str) -> UnsupportedImageError:
-    """Return the error for a context whose reads cannot be seen, or None for a compilation outside scopes."""
-    where = "outside every scope" if context is None else f"inside {shown(context)}"
-    return UnsupportedImageError(f"cannot tell what LLVM reads {where}: {text}")
-
-
-def cannot_leave(context: object, text: str) -> ScopeError:
-    """Return the error for a scope that the native module refused to leave."""
-    return ScopeError(f"cannot leave {shown(context)}: {text}")
 
 
 @cache
