@@ -18,8 +18,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from optctx._native import Library
 from optctx._native import find_branches as find_candidates
 from optctx.arch.code import Entrance, FunctionEntrance
-from optctx.arch.x86_64.decoder import decoder
 from optctx.arch.x86_64.decoding import LONGEST
+from optctx.arch.x86_64.sites import decoder
 
 _BRANCH = 5  # bytes of call rel32 and jmp rel32
 _RETURNS = re.compile(rb"(\xf3\x0f\x1e\xfa)?\xf3?\xc3")  # ret, perhaps behind endbr64

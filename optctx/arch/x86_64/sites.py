@@ -12,7 +12,7 @@ import enum
 import struct
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from optctx._native import (
@@ -27,12 +27,22 @@ from optctx._native import (
     rewrite,
 )
 from optctx.arch.code import CannotDecodeError, CodeReferences, SiteRefusal
-from optctx.arch.x86_64.decoder import decoder
 from optctx.arch.x86_64.decoding import LONGEST, Reference
 from optctx.errors import UnsupportedImageError
 
 if TYPE_CHECKING:
     from optctx.arch.x86_64.capstone_decoder import CapstoneDecoder
+
+
+@cache
+def decoder() -> CapstoneDecoder:
+    """Return the decoder of this process. Raises CannotDecodeError."""
+    try:
+        from optctx.arch.x86_64.capstone_decoder import CapstoneDecoder  # a kept attach decodes nothing
+
+        return CapstoneDecoder()
+    except ImportError as error:
+        raise CannotDecodeError(f"capstone cannot be used ({error}); install it") from error
 
 
 class Tactic(enum.IntEnum):
