@@ -30,6 +30,8 @@ public:
 
     // Discard what LLVM wrote since the last reset, and poison the readers whose marks have been cleared.
     void reset();
+    // LLVM has been given addresses of the copies of these groups of slots, or has written to them.
+    void expose(const views::Exposed& groups) noexcept { storage_.expose(groups); }
     // Return a number that no other entry into a context has.
     std::uint64_t entry() const noexcept { return entry_; }
     // Return whether LLVM has written to options or their variables since the last reset.

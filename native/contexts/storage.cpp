@@ -6,6 +6,7 @@
 #include "values/strings.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstring>
 #include <mutex>
@@ -31,11 +32,18 @@ bool is_value(const values::Region& region) noexcept {
 struct Copies {
     std::unique_ptr<values::Block> block;
     std::vector<values::Characters> characters;
+    views::Exposed groups{};  // which LLVM may write to at any time
+};
+
+// Eight bytes of a copy, from `at` bytes after the start of the block on.
+struct HotWord {
+    std::uint32_t at;
+    std::uint32_t slot;  // of the region
 };
 
 // What the copies of all entries into contexts of one space have in common.
 struct CopyPlan {
-    explicit CopyPlan(const std::vector<values::Region>& regions) : at(regions.size()) {
+    CopyPlan(const std::vector<values::Region>& regions, const views::Layout& layout) : at(regions.size()) {
         for (std::uint32_t slot = 0; slot < regions.size(); ++slot) {
             const values::Region& region = regions[slot];
             if (!region.scoped || !region.written) continue;
@@ -44,13 +52,16 @@ struct CopyPlan {
             bytes += padded(region.size);
             add_hot_words(slot, region);
         }
-        state_from = strings_.size() + values_.size();
+        strings = strings_.size();
+        state_from = strings + values_.size();
         occurrences_from = state_from + state_.size();
-        for (const Offsets* each : {&strings_, &values_, &state_, &occurrences_})
+        for (const HotWords* each : {&strings_, &values_, &state_, &occurrences_})
             hot_words.insert(hot_words.end(), each->begin(), each->end());
+        group(regions, layout);
     }
 
-    using Offsets = std::vector<std::uint32_t>;  // in bytes
+    using HotWords = std::vector<HotWord>;
+    using Indexes = std::vector<std::uint32_t>;  // of hot words; those past the last are of strings of their own
 
     std::vector<std::uint32_t> slots{};  // of the regions that are copied, into one block
     std::size_t bytes = 0;
@@ -61,38 +72,55 @@ struct CopyPlan {
     // In the block of the written regions, the words that LLVM writes: strings that it may assign to, other values of
     // options and variables, from `state_from` on state beside options, and from `occurrences_from` on the occurrence
     // counts.
-    Offsets hot_words{};
+    HotWords hot_words{};
+    std::size_t strings = 0;
     std::size_t state_from = 0;
     std::size_t occurrences_from = 0;
-    std::vector<std::uint32_t> string_slots{};  // of the first hot words
-    std::vector<std::uint32_t>
-        own_string_slots{};  // of those with characters of their own, compared and given as a whole
+    // Of copies with strings that have characters of their own, compared and given as a whole.
+    std::vector<std::uint32_t> own_string_slots{};
+    // What resetting includes once LLVM may write to the copies of an exposure group, and what it always includes: LLVM
+    // finds the addresses in other regions.
+    std::array<Indexes, arch::exposure_groups> by_group{};
+    Indexes always{};
 
 private:
-    Offsets strings_{};
-    Offsets values_{};
-    Offsets state_{};
-    Offsets occurrences_{};
+    HotWords strings_{};
+    HotWords values_{};
+    HotWords state_{};
+    HotWords occurrences_{};
 
     void add_hot_words(std::uint32_t slot, const values::Region& region) {
-        const auto word = [begin = at[slot]](std::size_t offset) { return static_cast<std::uint32_t>(begin + offset); };
+        const auto word = [begin = at[slot], slot](std::size_t offset) {
+            return HotWord{static_cast<std::uint32_t>(begin + offset), slot};
+        };
         if (values::is_own_string(region)) own_string_slots.push_back(slot);
         if (region.role != values::Role::option) {
             if (values::is_own_string(region)) return;
             if (!region.pointers.empty()) return;  // a constant table
-            Offsets& words = region.role == values::Role::state ? state_ : values_;
+            HotWords& words = region.role == values::Role::state ? state_ : values_;
             for (std::size_t offset = 0; offset < region.size; offset += word_size) words.push_back(word(offset));
             return;
         }
         if (region.kind == values::Kind::list) throw std::runtime_error("a list cannot be copied for each activation");
         occurrences_.push_back(word(offsetof(image::RawOption, occurrences)));
         if (values::is_own_string(region)) return;
-        if (region.ownership == values::Ownership::string) {
-            strings_.push_back(word(region.value_offset));
-            string_slots.push_back(slot);
-        } else {
-            values_.push_back(word(region.value_offset));
+        HotWords& words = region.ownership == values::Ownership::string ? strings_ : values_;
+        words.push_back(word(region.value_offset));
+    }
+
+    void group(const std::vector<values::Region>& regions, const views::Layout& layout) {
+        std::vector<bool> led_to(regions.size());
+        for (const views::Reader& reader : layout.readers()) {
+            const values::Region& region = regions[reader.slot];
+            if (region.variable != values::no_slot) led_to[region.variable] = true;
+            for (const values::Pointer& pointer : region.pointers) led_to[pointer.slot] = true;
         }
+        const auto add = [&](std::size_t index, std::uint32_t slot) {
+            Indexes& indexes = led_to[slot] ? always : by_group[arch::exposure_group(slot)];
+            indexes.push_back(static_cast<std::uint32_t>(index));
+        };
+        for (std::size_t i = 0; i < occurrences_from; ++i) add(i, hot_words[i].slot);
+        for (std::size_t i = 0; i < own_string_slots.size(); ++i) add(hot_words.size() + i, own_string_slots[i]);
     }
 };
 
@@ -115,7 +143,8 @@ Copies take_copies(CopyPlan& plan) {
     if (plan.idle.empty()) {
         plan.idle.reserve(plan.blocks + 1);  // for all of them: giving one back cannot fail
         Copies made{std::make_unique<values::Block>(plan.bytes),
-                    std::vector<values::Characters>(plan.own_string_slots.size())};
+                    std::vector<values::Characters>(plan.own_string_slots.size()),
+                    {}};
         ++plan.blocks;
         return made;
     }
@@ -127,7 +156,7 @@ Copies take_copies(CopyPlan& plan) {
 }  // namespace
 
 void plan_copies(const values::Space& space) {
-    CopyPlan plan(space.regions());
+    CopyPlan plan(space.regions(), *space.layout());
     const std::lock_guard lock(plans.mutex);
     plans.by_space.emplace(&space, std::move(plan));
 }
@@ -143,12 +172,16 @@ Storage::Storage(const values::Space& space, std::vector<void*> values)
       pristine_(plan_.hot_words.size()) {
     view_.resize(layout_->size());
     copy();
+    exposed_words_.reserve(plan_.hot_words.size());  // for all: exposing cannot fail
+    exposed_strings_.reserve(plan_.strings + plan_.own_string_slots.size());
+    add_exposed(plan_.always);
+    for (std::size_t group = 0; group < copies_->groups.size(); ++group)
+        if (copies_->groups[group] != 0) add_exposed(plan_.by_group[group]);
 }
 
 Storage::~Storage() {
-    for (std::size_t i = 0; i < plan_.string_slots.size(); ++i)
-        if (std::memcmp(written_->data() + plan_.hot_words[i], &pristine_[i], word_size) == 0)
-            values::release_value(regions_[plan_.string_slots[i]], object(plan_.string_slots[i]));
+    for (std::size_t i = 0; i < plan_.strings; ++i)
+        if (is_pristine(i)) values::release_value(regions_[plan_.hot_words[i].slot], object(plan_.hot_words[i].slot));
     const std::lock_guard lock(plans.mutex);
     plan_.idle.push_back(std::move(*copies_));
 }
@@ -198,44 +231,60 @@ std::uint8_t* Storage::object(std::uint32_t slot) const noexcept {
     return region.scoped && region.written ? written_->data() + plan_.at[slot] : nullptr;
 }
 
+void Storage::expose(const views::Exposed& groups) noexcept {
+    for (std::size_t group = 0; group < groups.size(); ++group) {
+        if (groups[group] == 0 || copies_->groups[group] != 0) continue;
+        copies_->groups[group] = 1;
+        add_exposed(plan_.by_group[group]);
+    }
+}
+
+void Storage::add_exposed(const std::vector<std::uint32_t>& indexes) noexcept {
+    for (const std::uint32_t i : indexes) {
+        if (plan_.strings <= i && i < plan_.occurrences_from)
+            exposed_words_.push_back({pristine_[i], plan_.hot_words[i].at});
+        else
+            exposed_strings_.push_back(i);
+    }
+}
+
 void Storage::reset() {
-    // Most of what entering a scope costs. The compiler cannot know that no word is a member of these.
     std::uint8_t* const copies = written_->data();
-    const std::uint32_t* const words = plan_.hot_words.data();
-    const std::uint64_t* const pristine = pristine_.data();
-    const std::size_t strings = plan_.string_slots.size();
-    const std::size_t end = plan_.occurrences_from;
-    for (std::size_t i = 0; i < strings; ++i) {
-        // When LLVM assigned another string, it released the copy's share of the old one.
-        if (std::memcmp(copies + words[i], pristine + i, word_size) == 0) continue;
-        std::memcpy(copies + words[i], pristine + i, word_size);
-        values::share_value(regions_[plan_.string_slots[i]], object(plan_.string_slots[i]));
+    for (const ExposedWord& each : exposed_words_) std::memcpy(copies + each.at, &each.pristine, word_size);
+    for (const std::uint32_t i : exposed_strings_)
+        if (i >= plan_.strings || !is_pristine(i)) reset_string(i);
+}
+
+void Storage::reset_string(std::size_t index) {
+    if (index >= plan_.strings) {
+        const std::size_t own = index - plan_.hot_words.size();
+        const std::uint32_t slot = plan_.own_string_slots[own];
+        return values::give_string(regions_[slot], object(slot), string_sources_[own], copies_->characters[own]);
     }
-    for (std::size_t i = 0; i < plan_.own_string_slots.size(); ++i) {
-        const std::uint32_t slot = plan_.own_string_slots[i];
-        values::give_string(regions_[slot], object(slot), string_sources_[i], copies_->characters[i]);
-    }
-#pragma GCC unroll 8
-    for (std::size_t i = strings; i < end; ++i) std::memcpy(copies + words[i], pristine + i, word_size);
+    // When LLVM assigned another string, it released the copy's share of the old one.
+    const HotWord& word = plan_.hot_words[index];
+    std::memcpy(written_->data() + word.at, &pristine_[index], word_size);
+    values::share_value(regions_[word.slot], object(word.slot));
+}
+
+bool Storage::is_pristine(std::size_t index) const noexcept {
+    return std::memcmp(written_->data() + plan_.hot_words[index].at, &pristine_[index], word_size) == 0;
 }
 
 bool Storage::is_written() const noexcept {
-    const auto is_pristine = [this](std::size_t from, std::size_t to) {
-        for (std::size_t i = from; i < to; ++i)
-            if (std::memcmp(written_->data() + plan_.hot_words[i], &pristine_[i], word_size) != 0) return false;
-        return true;
-    };
     for (std::size_t i = 0; i < plan_.own_string_slots.size(); ++i) {
         const std::uint32_t slot = plan_.own_string_slots[i];
         if (!values::same_string(regions_[slot], object(slot), string_sources_[i])) return true;
     }
-    return !is_pristine(0, plan_.state_from) || !is_pristine(plan_.occurrences_from, pristine_.size());
+    for (std::size_t i = 0; i < pristine_.size(); ++i)
+        if ((i < plan_.state_from || i >= plan_.occurrences_from) && !is_pristine(i)) return true;
+    return false;
 }
 
 // Take what the hot words from this byte of the block on hold now for what LLVM has not written.
 void Storage::note_pristine(std::size_t begin, std::size_t size) noexcept {
     for (std::size_t i = 0; i < pristine_.size(); ++i)
-        if (const std::size_t at = plan_.hot_words[i]; begin <= at && at < begin + size)
+        if (const std::size_t at = plan_.hot_words[i].at; begin <= at && at < begin + size)
             std::memcpy(&pristine_[i], written_->data() + at, word_size);
 }
 

@@ -31,6 +31,8 @@ public:
     // Lead the readers to the regions, under this context. Poison those that its reads, if it has any, do not know.
     void lead(Context& owner) noexcept;
 
+    // From now on, resetting includes the regions of these groups of slots: LLVM may write to them at any time.
+    void expose(const views::Exposed& groups) noexcept;
     // Discard what LLVM has written to the written regions, but for occurrences: it counts those in
     // Option::addOccurrence alone, whose calls optctx takes over inside a scope. Not after `rewrite`.
     void reset();
@@ -47,6 +49,9 @@ private:
     void copy();
     std::uint8_t* object(std::uint32_t slot) const noexcept;
     void give(std::uint32_t slot, const void* from);
+    void add_exposed(const std::vector<std::uint32_t>& indexes) noexcept;
+    void reset_string(std::size_t index);
+    bool is_pristine(std::size_t index) const noexcept;
     void note_pristine(std::size_t begin, std::size_t size) noexcept;
 
     const std::vector<values::Region>& regions_;
@@ -57,6 +62,13 @@ private:
     values::Block* written_;
     std::vector<const void*> string_sources_;  // of each copy with a newer string
     std::vector<std::uint64_t> pristine_;      // value of each hot word before LLVM ran
+    // What resetting includes: words by place, and strings by index (storage.cpp).
+    struct ExposedWord {
+        std::uint64_t pristine;
+        std::uint32_t at;
+    };
+    std::vector<ExposedWord> exposed_words_;
+    std::vector<std::uint32_t> exposed_strings_;
 };
 
 }  // namespace optctx::contexts

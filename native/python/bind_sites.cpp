@@ -217,10 +217,11 @@ void add_sites(nb::module_& m) {
             "(address, bytes of the instruction, what runs instead) of each.");
     m.def(
         "trampolines",
-        [](const image::Library& i, const Sites& sites, const arch::Readers& readers, std::int32_t thread_offset) {
-            return Trampolines{arch::trampolines(i, sites.all, readers.words, readers.first, thread_offset)};
+        [](const image::Library& i, const Sites& sites, const arch::Readers& readers, std::int32_t view_offset,
+           std::int32_t exposed_offset) {
+            return Trampolines{arch::trampolines(i, sites.all, readers, view_offset, exposed_offset)};
         },
-        "image"_a, "sites"_a, "readers"_a, "thread_offset"_a,
+        "image"_a, "sites"_a, "readers"_a, "view_offset"_a, "exposed_offset"_a,
         "What runs instead of each site; MisfitError if the library's file does not have such instructions.");
     nb::class_<patch::Transaction>(m, "Transaction", "Redirected instructions of one image: prepare, commit, undo.")
         .def(

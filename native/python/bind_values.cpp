@@ -109,7 +109,8 @@ void add_values(nb::module_& m) {
     add_error<os::OsError>(m, "OsError", PyExc_RuntimeError);
     m.attr("NO_SLOT") = values::no_slot;
     m.attr("MAX_IMAGES") = views::max_images;
-    m.def("thread_offset", of_image(&views::thread_offset), "image"_a);
+    m.def("view_offset", of_image(&views::view_offset), "image"_a);
+    m.def("exposed_offset", &views::exposed_offset);
     // Python code catches these and raises classes of its own with the same text.
     nb::exception<values::ParseError>(m, "ParseError", PyExc_ValueError);
     nb::class_<SharedSetting>(m, "Setting", "The storage that gives options their values.")

@@ -85,9 +85,18 @@ struct Thread {
     }
 
     void set(unsigned image, const Seen& next) noexcept {
+        hand_over_exposed();
         now[image] = next;
         views::set_current_view(image,
                                 next.activation == nullptr ? views::identity_view(image) : next.activation->view());
+    }
+
+    // What LLVM has done since the last change of a view, it did to what this thread shows.
+    void hand_over_exposed() const noexcept {
+        views::Exposed groups;
+        if (!views::take_exposed(groups)) return;
+        for (unsigned image = 0; images >> image != 0; ++image)
+            if (now[image].activation != nullptr) now[image].activation->expose(groups);
     }
 
     Carried* find_carried(const Mark* mark) noexcept {

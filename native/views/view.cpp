@@ -14,6 +14,13 @@ static_assert(max_images == 8, "one initialiser for each image");
 
 __attribute__((tls_model("initial-exec"))) constinit thread_local PerImage<Substitute*> substituting{};
 
+__attribute__((tls_model("initial-exec"))) alignas(16) constinit thread_local Exposed exposed{};
+
+std::int32_t from_thread_pointer(const void* variable) {
+    const auto* pointer = static_cast<const char*>(__builtin_thread_pointer());
+    return static_cast<std::int32_t>(static_cast<const char*>(variable) - pointer);
+}
+
 }  // namespace
 
 View identity_view(unsigned image) { return identity[image]; }
@@ -51,9 +58,15 @@ LiveView::~LiveView() {
     substituting = substitutes_;
 }
 
-std::int32_t thread_offset(unsigned image) {
-    const auto* pointer = static_cast<const char*>(__builtin_thread_pointer());
-    return static_cast<std::int32_t>(reinterpret_cast<const char*>(&current[image]) - pointer);
+bool take_exposed(Exposed& taken) noexcept {
+    std::uint8_t any = 0;
+    for (const std::uint8_t each : exposed) any |= each;
+    if (any == 0) return false;
+    taken = std::exchange(exposed, {});
+    return true;
 }
+
+std::int32_t view_offset(unsigned image) { return from_thread_pointer(&current[image]); }
+std::int32_t exposed_offset() { return from_thread_pointer(&exposed); }
 
 }  // namespace optctx::views

@@ -1,8 +1,10 @@
 // The thread-local pointers through which redirected instructions read.
 #pragma once
 
+#include "arch/sites.hpp"
 #include "views/per_image.hpp"
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 
@@ -61,7 +63,15 @@ private:
     PerImage<Substitute*> substitutes_;
 };
 
-// Byte offset of the thread-local pointer from the thread pointer (fs), the same in every thread.
-std::int32_t thread_offset(unsigned image);
+// What LLVM has written on this thread, or been given an address of: for each exposure group of slots, of all images,
+// whether any code of its sites has run.
+using Exposed = std::array<std::uint8_t, arch::exposure_groups>;
+// Moves this thread's to `taken`. Returns false, and moves nothing, if there are none.
+bool take_exposed(Exposed& taken) noexcept;
+
+// Byte offsets of the thread-local pointer, and of the exposure groups, from the thread pointer (fs), the same in every
+// thread.
+std::int32_t view_offset(unsigned image);
+std::int32_t exposed_offset();
 
 }  // namespace optctx::views

@@ -17,13 +17,14 @@ from optctx._native import (
     Trampolines,
     Transaction,
     configure_bindings,
+    exposed_offset,
     is_attached,
     prepare_recording,
     publish_lookups,
     redirect,
     restore,
-    thread_offset,
     trampolines,
+    view_offset,
 )
 from optctx.arch import CannotDecodeError
 from optctx.errors import UnsupportedImageError
@@ -187,7 +188,7 @@ class Clock:
 
 def _trampolines(image: Image, plan: Plan) -> Trampolines:
     """Build the trampolines of all sites."""
-    return trampolines(image, plan.references.sites, plan.readers, thread_offset(image.index))
+    return trampolines(image, plan.references.sites, plan.readers, view_offset(image.index), exposed_offset())
 
 
 _Row = tuple[tuple[str, ...], int, Kind, int, int, int, int, int, str, int, list[str], list[int], int]

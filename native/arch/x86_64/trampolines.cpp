@@ -1,5 +1,6 @@
 // The trampolines of x86-64 (Intel SDM vol. 2, chapter 2):
 //
+//     [mov byte fs:[exposure group], 1]   only where LLVM may write the region, now or later
 //     [lea rsp, [rsp-128]; push r]        only where no register is free; 128 bytes: the red zone
 //     mov  r, fs:[thread's view]
 //     mov  r, [r + word * 8]              address of this thread's storage for the region
@@ -10,7 +11,8 @@
 // An instruction that takes an address (lea) becomes a load of it, `mov destination, [r]`, where the word has readers:
 // so that every use of such a word touches what it points at.
 //
-// None of the added instructions changes the flags or touches memory outside the stack and the view.
+// None of the added instructions changes the flags or touches memory outside the stack, the view and the thread's
+// exposure groups.
 #include "arch/trampolines.hpp"
 
 #include "arch/faults.hpp"
@@ -34,7 +36,8 @@ enum Tactic : std::uint8_t { destination, saved, call };
 constexpr unsigned rsp = 4, r11 = 11, r12 = 12;  // rsp and r12 as a base need a SIB byte
 constexpr std::uint8_t rex = 0x40, rex_w = 0x48, rex_r = 4, rex_b = 1;
 constexpr std::size_t displacement_size = 4;
-constexpr std::uint8_t skip_red_zone[] = {0x48, 0x8D, 0x64, 0x24, 0x80};           // lea rsp, [rsp-128]
+constexpr std::uint8_t set_byte[] = {0x64, 0xC6, 0x04, 0x25};             // mov byte fs:[displacement], immediate
+constexpr std::uint8_t skip_red_zone[] = {0x48, 0x8D, 0x64, 0x24, 0x80};  // lea rsp, [rsp-128]
 constexpr std::uint8_t back_to_stack[] = {0x48, 0x8D, 0xA4, 0x24, 0x80, 0, 0, 0};  // lea rsp, [rsp+128]
 constexpr std::uint8_t legacy_prefixes[] = {0x66, 0xF2, 0xF3, 0x2E, 0x36, 0x3E, 0x26, 0x64, 0x65, 0xF0, 0x67};
 
@@ -108,16 +111,23 @@ Instruction instruction_of(const image::Library& image, const Site& site) {
     return code;
 }
 
-Code trampoline(Instruction instruction, const Site& site, std::uint32_t word, bool loads, std::int32_t thread_offset) {
+// `exposed_at`: of the byte of the region's exposure group, from the thread pointer.
+Code trampoline(Instruction instruction, const Site& site, std::uint32_t word, bool loads, std::int32_t view_offset,
+                std::int32_t exposed_at) {
     const unsigned scratch = site.scratch;
     Code code;
-    code.reserve(4 * longest_instruction);
+    code.reserve(5 * longest_instruction);
+    if (exposes(site)) {
+        append(code, set_byte);
+        append_displacement(code, exposed_at);
+        append(code, {1});
+    }
     if (site.tactic == Tactic::saved) {
         append(code, skip_red_zone);
         append(code, {0x50 + scratch});
     }
     append(code, {0x64, unsigned{rex_w} | extended(scratch, rex_r), 0x8B, 0x04 | (scratch & 7) << 3, 0x25});
-    append_displacement(code, thread_offset);
+    append_displacement(code, view_offset);
     append(code, {unsigned{rex_w} | extended(scratch, rex_r | rex_b), 0x8B, modrm_on(scratch, scratch)});
     append_displacement(code, static_cast<std::int32_t>(word * sizeof(std::uintptr_t)));
     append(code, loads ? load_address(instruction, site.operand_at, scratch, std::to_string(site.address))
@@ -150,20 +160,22 @@ Code rewrite(Instruction instruction, std::size_t operand_at, unsigned scratch, 
 
 std::size_t use_at(const Site& site) noexcept {
     constexpr std::size_t push = 1, load_view = 5 + displacement_size, load_word = 3 + displacement_size;
-    return load_view + load_word + (site.tactic == Tactic::saved ? sizeof skip_red_zone + push : 0);
+    const std::size_t note = exposes(site) ? sizeof set_byte + displacement_size + 1 : 0;
+    return note + load_view + load_word + (site.tactic == Tactic::saved ? sizeof skip_red_zone + push : 0);
 }
 
-std::vector<Change> trampolines(const image::Library& image, std::span<const Site> sites,
-                                std::span<const std::uint32_t> words, std::uint32_t first_reader,
-                                std::int32_t thread_offset) {
-    if (words.size() != sites.size()) throw image::Misfit("expected a word of the view for each site");
+std::vector<Change> trampolines(const image::Library& image, std::span<const Site> sites, const Readers& readers,
+                                std::int32_t view_offset, std::int32_t exposed_offset) {
+    if (readers.words.size() != sites.size()) throw image::Misfit("expected a word of the view for each site");
     std::vector<Change> made;
     made.reserve(sites.size());
     for (std::size_t i = 0; i < sites.size(); ++i) {
         const Instruction code = instruction_of(image, sites[i]);
-        const bool loads = words[i] >= first_reader && (sites[i].uses & takes_address_bit) != 0;
+        const std::uint32_t word = readers.words[i];
+        const bool loads = word >= readers.first && (sites[i].uses & takes_address_bit) != 0;
+        const auto group = static_cast<std::int32_t>(exposure_group(readers.slot_of(word)));
         made.push_back({sites[i].address, Code(code.begin(), code.end()),
-                        trampoline(code, sites[i], words[i], loads, thread_offset)});
+                        trampoline(code, sites[i], word, loads, view_offset, exposed_offset + group)});
     }
     return made;
 }

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
+from typing import cast
+
+import pytest
 
 from optctx import OptionContext, contained, current, registry
-from optctx._native import replace_add_occurrence, storage_shown
+from optctx._native import exposed_offset, read_bytes, replace_add_occurrence, storage_shown
 from optctx.compiling import Job, compile_job
 from optctx.engine.attach import attach
 from optctx.image.facts.mangled_names import ADD_OCCURRENCE
@@ -74,29 +79,97 @@ def test_inside_a_scope_it_reaches_neither_the_process_nor_another_thread_nor_th
 # Copies of an option that each scope has, because LLVM itself may write to it
 
 
-def copy_of(name: str) -> int:
-    """The address of this scope's object of an option, as LLVM may take it."""
+def copy_of(name: str, of: str = "slot") -> int:
+    """The address of this scope's object of an option, or of its value (`value_slot`)."""
     engine = attach()
-    slot = engine.options[name].slot
-    found = None if slot is None else storage_shown(engine.index, slot)
+    found = storage_shown(engine.index, getattr(engine.options[name], of))
     assert found is not None
     return found
 
 
-def test_a_string_assigned_to_the_object_leaves_the_contexts_own_whole() -> None:
+def take_address(name: str) -> int:
+    """Return the same as code of LLVM's does, which notes that it is taken (native/arch/sites.hpp)."""
+    pthread_self = ctypes.CDLL(None)["pthread_self"]  # the thread pointer
+    pthread_self.restype = ctypes.c_size_t
+    group = cast(int, attach().options[name].slot) // 16 % 128
+    ctypes.c_bool.from_address(pthread_self() + exposed_offset() + group).value = True
+    return copy_of(name)
+
+
+PROFILED = """
+    define i32 @f(i32 %x) "use-sample-profile" !dbg !1 { ret i32 %x }
+    !llvm.dbg.cu = !{!0}
+    !llvm.module.flags = !{!3}
+    !0 = distinct !DICompileUnit(language: DW_LANG_C, file: !2, emissionKind: LineTablesOnly)
+    !1 = distinct !DISubprogram(name: "f", file: !2, line: 1, unit: !0)
+    !2 = !DIFile(filename: "f.c", directory: "")
+    !3 = !{i32 2, !"Debug Info Version", i32 3}
+"""
+
+
+@alone
+def test_what_llvm_writes_through_an_address_is_gone_at_the_next_entry(tmp_path: Path) -> None:
+    profile = tmp_path / "profile"
+    profile.write_text(
+        "[f]:100:10\n 1: 10\n"
+    )  # with contexts: LLVM turns options on, through their addresses
+    context = OptionContext({"sample-profile-file": str(profile)})
+    written = ("enable-ext-tsp-block-placement", "use-iterative-bfi-inference", "sample-profile-use-profi")
+    before = process_state()
+
+    def turned_on() -> list[bool]:
+        engine = attach()
+        return [read_bytes(copy_of(name) + engine.options[name].value_offset, 1) != b"\0" for name in written]
+
+    for _ in range(3):
+        with context:
+            assert turned_on() == [False] * 3
+            assert compile_job(Job(PROFILED, "sample-profile", triple=X86)).error is None
+            assert turned_on() == [True] * 3
+    assert process_state() == before
+
+
+# LLVM finds the address of the second in a table.
+@pytest.mark.parametrize(("name", "address"), [("dot-cfg-dir", take_address), ("stop-after", copy_of)])
+def test_a_string_assigned_to_the_object_leaves_the_contexts_own_whole(
+    name: str, address: Callable[[str], int]
+) -> None:
     """C++ gives back the object's share of the old string then, and frees that if nobody else has one."""
     assign = ctypes.CDLL("libstdc++.so.6")["_ZNSs6assignEPKcm"]  # std::string::assign, as LLVM was built
     assign.argtypes, assign.restype = (ctypes.c_void_p, ctypes.c_char_p, ctypes.c_size_t), ctypes.c_void_p
-    name = "dot-cfg-dir"
     contexts = {letter * 99: OptionContext({name: letter * 99}, base="defaults") for letter in "abc"}
     for _ in range(4):
         for text, context in contexts.items():
             with context:
-                string = copy_of(name) + attach().options[name].value_offset
+                string = address(name) + attach().options[name].value_offset
                 for expected in (text, "z" * 99):
                     [characters] = read_words(string, 1)
                     assert (context[name], ctypes.string_at(characters).decode()) == (text, expected)
                     assign(string, b"z" * 99, 99)
+
+
+def test_copies_that_llvm_has_an_address_of_start_anew_under_another_context_too() -> None:
+    name = "min-jump-table-entries"
+    context = OptionContext(unroll_count=5)
+    with context:
+        address = take_address(name)
+    del context  # the next one has its copies
+    context = OptionContext(unroll_count=6)
+    for _ in range(2):
+        with context:
+            assert copy_of(name) == address
+            value = ctypes.c_uint.from_address(address + attach().options[name].value_offset)
+            assert value.value == 4
+            value.value = 5
+
+
+def test_a_variable_that_code_finds_in_its_option_starts_anew_at_the_next_entry() -> None:
+    context = OptionContext(force_vector_interleave=3)
+    for _ in range(2):
+        with context:
+            variable = ctypes.c_uint.from_address(copy_of("force-vector-interleave", "value_slot"))
+            assert variable.value == 3
+            variable.value = 5
 
 
 def test_an_occurrence_given_to_a_scopes_copy_is_the_scopes_and_gone_at_the_next_entry() -> None:

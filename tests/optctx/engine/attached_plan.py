@@ -23,7 +23,7 @@ _REGION = (
 # on purpose, `python -m tests.project.test_other_llvmlites` writes them anew.
 KEPT = pathlib.Path(__file__).parents[2] / "programs" / "kept_plans.json"
 # Where a thread's view is, from its thread pointer: which differs with what else a process has loaded.
-_PLACE = -1024
+_VIEW, _EXPOSED = -1024, -512
 
 
 def decided(engine: Engine) -> dict[str, Any]:
@@ -83,7 +83,7 @@ def decided(engine: Engine) -> dict[str, Any]:
         "words": (words, loads),
         "trampolines": [
             (address - base, *code)
-            for address, *code in trampolines(image, sites, plan.readers, _PLACE)
+            for address, *code in trampolines(image, sites, plan.readers, _VIEW, _EXPOSED)
         ],
         "hooks": [(address - base, code) for address, code, _ in engine.hooks.calls],
     }  # fmt: skip
