@@ -31,7 +31,8 @@ public:
     // Lead the readers to the regions, under this context. Poison those that its reads, if it has any, do not know.
     void lead(Context& owner) noexcept;
 
-    // From now on, resetting includes the regions of these groups of slots: LLVM may write to them at any time.
+    // From now on, resetting includes the regions of these groups of slots: LLVM may write to them at any time
+    // (design/isolation.md).
     void expose(const views::Exposed& groups) noexcept;
     // Discard what LLVM has written to the written regions, but for occurrences: it counts those in
     // Option::addOccurrence alone, whose calls optctx takes over inside a scope. Not after `rewrite`.
