@@ -265,8 +265,8 @@ class _Proof:
     def _guards(self, calls: Iterable[Step]) -> Iterator[_Added]:
         """Find what static variables of functions are guarded by, which is no array."""
         acquire = self._called(GUARD_ACQUIRE)
-        found = {step.first.constant for step in calls if step.target in acquire} - {None}
-        yield from (self._added(GUARD, guard or 0, WORD) for guard in sorted(found, key=str))
+        found = {step.first.constant or 0 for step in calls if step.target in acquire} - {0}
+        yield from (self._added(GUARD, guard, WORD) for guard in sorted(found))
 
     def _once_flag(self) -> Iterator[_Added]:
         """Find what keeps LLVM from copying `regalloc` again: the word that one function hands on."""
