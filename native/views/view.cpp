@@ -16,9 +16,9 @@ __attribute__((tls_model("initial-exec"))) constinit thread_local PerImage<Subst
 
 __attribute__((tls_model("initial-exec"))) alignas(16) constinit thread_local Exposed exposed{};
 
-std::int32_t from_thread_pointer(const void* variable) {
-    const auto* pointer = static_cast<const char*>(__builtin_thread_pointer());
-    return static_cast<std::int32_t>(static_cast<const char*>(variable) - pointer);
+// Not narrowed here: GCC 16 makes an instruction of it that no assembler takes.
+std::ptrdiff_t from_thread_pointer(const void* variable) {
+    return static_cast<const char*>(variable) - static_cast<const char*>(__builtin_thread_pointer());
 }
 
 }  // namespace
@@ -66,7 +66,7 @@ bool take_exposed(Exposed& taken) noexcept {
     return true;
 }
 
-std::int32_t view_offset(unsigned image) { return from_thread_pointer(&current[image]); }
-std::int32_t exposed_offset() { return from_thread_pointer(&exposed); }
+std::ptrdiff_t view_offset(unsigned image) { return from_thread_pointer(&current[image]); }
+std::ptrdiff_t exposed_offset() { return from_thread_pointer(&exposed); }
 
 }  // namespace optctx::views

@@ -71,7 +71,7 @@ bool take_exposed(Exposed& taken) noexcept;
 
 // Byte offsets of the thread-local pointer, and of the exposure groups, from the thread pointer (fs), the same in every
 // thread.
-std::int32_t view_offset(unsigned image);
-std::int32_t exposed_offset();
+std::ptrdiff_t view_offset(unsigned image);
+std::ptrdiff_t exposed_offset();
 
 }  // namespace optctx::views
