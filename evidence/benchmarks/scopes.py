@@ -13,11 +13,12 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from contextvars import copy_context
 
-from llvmlite.binding import ffi, parse_assembly, set_option
+from llvmlite.binding import ffi, set_option
 
 from evidence.benchmarks._module import module_text
 from evidence.benchmarks._report import Report, fresh_output, spread
-from optctx import OptionContext, contained, run_passes
+from optctx import OptionContext, contained
+from optctx.compiling import Job, compile_job
 from optctx.engine.attach import attach
 from optctx.tasks.scopes import library_calls
 
@@ -63,8 +64,8 @@ def _scopes(report: Report) -> None:
         report.line("the same, nested in another scope", _with(five))
     report.target("enter and exit, median", spread(medians).median, _SCOPE_LIMIT, " us")
     with five:
-        run_passes(parse_assembly(module_text()), "default<O3>")
-    report.line("the same, after -O3 in it", _with(five))
+        compile_job(Job(module_text(), "default<O3>"))
+    report.line("the same, after a compilation in it", _with(five))
     _calls(report, five)
     _sets(report)
 

@@ -172,7 +172,7 @@ Storage::Storage(const values::Space& space, std::vector<void*> values)
       pristine_(plan_.hot_words.size()) {
     view_.resize(layout_->size());
     copy();
-    exposed_words_.reserve(plan_.hot_words.size());  // for all: exposing cannot fail
+    exposed_words_.reserve(plan_.occurrences_from);  // for all: exposing cannot fail
     exposed_strings_.reserve(plan_.strings + plan_.own_string_slots.size());
     add_exposed(plan_.always);
     for (std::size_t group = 0; group < copies_->groups.size(); ++group)
