@@ -15,7 +15,7 @@ namespace {
 
 // Idle activations of the contexts of all images, oldest first.
 struct Idle {
-    static constexpr std::size_t most = 128;  // in the process, about 115 KB each
+    static constexpr std::size_t most = 128;  // in the process, about 120 KB each
     os::ForkSafeMutex mutex{os::Rank::activations};
     std::vector<std::unique_ptr<Activation>> activations;
     Idle() { activations.reserve(most + 1); }

@@ -1,5 +1,5 @@
 // What LLVM reads through, and may write to, inside a context: a view, and the copies that it leads to of the regions
-// of LLVM's storage that LLVM itself may write. 110 KB.
+// of LLVM's storage that LLVM itself may write. 120 KB.
 #pragma once
 
 #include "values/space.hpp"

@@ -110,9 +110,7 @@ PROFILED = """
 @alone
 def test_what_llvm_writes_through_an_address_is_gone_at_the_next_entry(tmp_path: Path) -> None:
     profile = tmp_path / "profile"
-    profile.write_text(
-        "[f]:100:10\n 1: 10\n"
-    )  # with contexts: LLVM turns options on, through their addresses
+    profile.write_text("[f]:100:10\n 1: 10\n")  # has contexts: LLVM turns options on for that
     context = OptionContext({"sample-profile-file": str(profile)})
     written = ("enable-ext-tsp-block-placement", "use-iterative-bfi-inference", "sample-profile-use-profi")
     before = process_state()
